@@ -53,11 +53,10 @@ def test_deviations_are_those_of_estimates_from_many_logs(noisy):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("velocity", ["log", "difference"])
-@pytest.mark.parametrize("noisy", KINDS, ids=" ".join)
+@pytest.mark.parametrize("noisy, velocity", [*((x, "log") for x in KINDS), (KINDS[-1], None)])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_deviations_of_every_estimator(estimator, noisy, velocity):
-    scatter, error = ratios(60, noisy, estimator, velocity)
+    scatter, error = ratios(40, noisy, estimator, velocity)
     assert 0.85 < np.median(error) < 1.5
     assert error.min() > 0.65 and scatter.max() < 2.2
 
