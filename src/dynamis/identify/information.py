@@ -187,6 +187,11 @@ class Solution:
     blind: np.ndarray | None = None  # unknowns that the motion does not show, or not apart
     left_out: int = 0  # directions of the unknowns that total least squares had to do without
 
+    def average(self, per_joint: np.ndarray) -> float:
+        """A quantity of the joints (n,), each counted by its share of the weighted residual."""
+        share = (self.weights * self.sigma) ** 2
+        return float((share * per_joint).sum() / max(float(share.sum()), 1e-300))
+
 
 def completed(x: np.ndarray, known: np.ndarray | None) -> np.ndarray:
     """Unknowns with what was known beforehand (NaN: nothing) in its place."""

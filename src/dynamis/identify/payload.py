@@ -20,7 +20,7 @@ from ..logs.log import Log, interpolated
 from ..model.closure import refuse_closures
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, to_com, to_com_slope, transformed
-from .deviations import Block, bands
+from .deviations import correlation_time
 from .feasible import (
     BODY,
     FAINT,
@@ -311,9 +311,9 @@ def _estimate(
     seen = told_apart(info, solution.weights, WORST, 1e-4)[:10]
     x, status = _feasible(info, solution) if feasible else (solution.x, "")
     left = (tau - Y @ x) * weight
-    found = bands([[Block(joined[..., :-1], left, weight)]])[0].covariance(solution.gain)
+    times = solution.average(correlation_time(left))  # few rows: no spectrum of their residuals
     J = centred_slope(x[:10])
-    covariance = J @ found[:10, :10] @ J.T
+    covariance = J @ (solution.covariance[:10, :10] * times) @ J.T
     dark = np.abs(J[:, ~seen]).max(axis=1, initial=0.0) > 1e-9
     covariance[np.diag_indices(10)] = np.where(dark, np.inf, np.diag(covariance))
     counted = np.maximum(info.rows, 1)
