@@ -257,7 +257,7 @@ def noisy_velocities(log: Log, cutoff: float) -> bool:
     above = (f > min(WIDER * cutoff, HIGHEST * rate)) & (f < MEASURED * rate)
     if not above.any():
         return False
-    shared = both**2 / np.maximum(own * other, 1e-300)
+    shared = np.minimum(both**2 / np.maximum(own * other, 1e-300), 1.0)
     noise = np.sqrt((other * (1.0 - shared))[above].mean(axis=0))
     matters = noise * np.sqrt(cutoff) > FAINT * qd.std(axis=0)
     worse = noise > NOISIER * 2.0 * np.pi * cutoff * np.sqrt(own[above].mean(axis=0))
