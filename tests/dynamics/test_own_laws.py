@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import dynamis as dy
 from dynamis.compile.service import forget
 from dynamis.errors import DynamisError, ModelError, OptionError
-from dynamis.identify.unknowns import LAWS
+from dynamis.identify.unknowns import LAW_CONSTANTS
 from tests.random_robots import robots
 
 
@@ -775,8 +775,9 @@ def test_constants_are_identified(compiled):
     found = dy.identify(guess, log, friction="described")
     place = {name: k for k, name in enumerate(found.robot.parameters.names)}
     for name, value in zip(true.parameters.names, true.parameters.values, strict=True):
-        if name in found.unknowns.names and found.unknowns.kinds[found.names.index(name)] in LAWS:
-            spread = found.standard_deviations[found.names.index(name)]
+        k = found.names.index(name) if name in found.names else None
+        if k is not None and found.unknowns.kinds[k] in LAW_CONSTANTS:
+            spread = found.standard_deviations[k]
             assert abs(found.robot.parameters.values[place[name]] - value) < 5.0 * spread, name
             assert spread < 0.4, name
     assert found.robot.model.loads[0].own.stiffness == pytest.approx(30.0, rel=1e-3)

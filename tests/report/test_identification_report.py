@@ -8,9 +8,9 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
+from dynamis.identify.deviations import autocorrelation
 from dynamis.identify.estimate import fitted_rows, friction_curve
 from dynamis.identify.identification import identify
-from dynamis.identify.information import autocorrelation
 from dynamis.logs.log import Log
 from dynamis.report.identification import Torques, write
 from dynamis.report.page import few

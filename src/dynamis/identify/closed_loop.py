@@ -27,15 +27,16 @@ from ..arguments import checked, number, whole
 from ..errors import DynamisError, OptionError
 from ..logs.log import Log
 from ..model.closure import refuse_closures
+from .deviations import correlation_time
 from .estimate import Estimate, validation
 from .feasible import feasible, links_of, physical
 from .information import (
     NEGLIGIBLE,
+    Gain,
     Information,
     Solution,
     completed,
     condition,
-    correlation_time,
     joint_weights,
     lstsq,
     scaled,
@@ -43,7 +44,7 @@ from .information import (
     weighted,
 )
 from .processing import Processing, Samples, band, is_even, lowpass, prepare, rates
-from .unknowns import OWN, Unknowns
+from .unknowns import BESIDE_ROBOT, Unknowns
 
 if TYPE_CHECKING:
     from ..control.sensors import Sensors
@@ -73,7 +74,7 @@ def instrumental(task: "Task", motion: Motion | None = None) -> Solution:
     smooth = [] if motion else [smoother(samples, task.unknowns) for samples in task.motions]
     for _ in range(ROUNDS if motion else 1):
         clean = motion(completed(found.x, task.known)) if motion else smooth
-        last, found = found, _solved(task, moments(task, clean), found, free)
+        last, found = found, _solved(task, clean, found, free)
         deviations = np.sqrt(np.maximum(np.diag(found.covariance), 1e-300))
         if np.abs((found.x - last.x) / deviations)[free].max(initial=0.0) < SETTLED:
             break
@@ -112,16 +113,37 @@ def simulated(
     return motion
 
 
-def moments(task: "Task", instruments: Sequence[Samples]) -> Moments:
-    """Add up regressor and torque against the instruments, rows weighted as the motion's."""
+def noise_bias(task: "Task", gain: Gain) -> np.ndarray:
+    """What instruments would change of the unknowns, (m,): noise of the motion biases them so.
+
+    The comparison of Durbin, Wu and Hausman: without noise in the regressor both estimates agree.
+    """
+    if gain.instruments is not None:
+        return np.zeros(len(gain.x))
+    smooth = [smoother(samples, task.unknowns) for samples in task.motions]
+    free = np.ones(len(gain.x), bool) if task.known is None else np.isnan(task.known)
+    total = np.tensordot(gain.weights**2, moments(task, smooth, gain).mixed, 1)[free]
+    bias = np.zeros(len(gain.x))
+    bias[free] = _inverse(total[:, :-1][:, free]) @ (total[:, -1] - total[:, :-1] @ gain.x)
+    return bias
+
+
+def moments(task: "Task", instruments: Sequence[Samples], gain: Gain | None = None) -> Moments:
+    """Add up regressor and torque against the instruments, rows weighted as the motion's.
+
+    Or as `gain` weighs them.
+    """
     unknowns, known = task.unknowns, task.known
     n, m = unknowns.rows, len(unknowns)
     mixed, own = np.zeros((n, m, m + 1)), np.zeros((n, m, m))
     fixed = np.zeros(m, bool) if known is None else ~np.isnan(known)
     for samples, clean in zip(task.motions, instruments, strict=True):
         pairs = zip(samples.blocks(unknowns), clean.blocks(unknowns), strict=True)
-        for (Y, torque, weight, _), (own_Y, *_) in pairs:
+        for (Y, torque, counted, _), (own_Y, *_) in pairs:
+            weight = counted
             tau = torque if known is None else torque - Y[..., fixed] @ known[fixed]
+            if gain is not None and gain.weigh is not None:
+                weight = gain.weigh(torque - Y @ completed(gain.x, known), counted)
             Z = own_Y * weight[..., None]
             Y[..., fixed], Z[..., fixed] = 0.0, 0.0
             joined = np.concatenate([Y, tau[..., None]], axis=-1) * weight[..., None]
@@ -132,25 +154,34 @@ def moments(task: "Task", instruments: Sequence[Samples]) -> Moments:
     return Moments(mixed, own)
 
 
-def _solved(task: "Task", sums: Moments, last: Solution, free: np.ndarray) -> Solution:
-    w2 = last.weights**2
+def _solved(
+    task: "Task", instruments: Sequence[Samples], last: Solution, free: np.ndarray
+) -> Solution:
+    w2, sums = last.weights**2, moments(task, instruments)
     total = np.tensordot(w2, sums.mixed, 1)[free]
     A, b = total[:, :-1][:, free], total[:, -1]
-    rows, row_size = scaled(A.T)
-    unit, size = scaled(rows.T)
-    U, s, Vt = np.linalg.svd(unit)
-    inverse = np.where(s > NEGLIGIBLE * s[0], 1.0 / np.maximum(s, 1e-300), 0.0)
-    P = (Vt.T * inverse) @ U.T / np.outer(size, row_size)  # the inverse of A
+    P = _inverse(A)
     x = np.zeros(len(free))
     x[free] = P @ b
     sigma = torque_noise(task.info, x)
     # each joint's noise passes through x = A^-1 sum w^2 Z^T tau
     noise = np.tensordot((w2 * sigma) ** 2, sums.own, 1)[np.ix_(free, free)]
-    covariance = np.zeros((len(x), len(x)))
+    covariance, inverse = np.zeros((2, len(x), len(x)))
     covariance[np.ix_(free, free)] = P @ noise @ P.T
+    inverse[np.ix_(free, free)] = P
     weights = joint_weights(sigma)
     shown = condition(task.info.stacked(weights)[:, :-1])
-    return Solution(x, covariance, sigma, weights, shown)
+    gain = Gain(x, inverse, last.weights, instruments)
+    return Solution(x, covariance, sigma, weights, shown, gain)
+
+
+def _inverse(A: np.ndarray) -> np.ndarray:
+    """The inverse of a square matrix, without directions that carry no information."""
+    rows, row_size = scaled(A.T)
+    unit, size = scaled(rows.T)
+    U, s, Vt = np.linalg.svd(unit)
+    inverse = np.where(s > NEGLIGIBLE * s[0], 1.0 / np.maximum(s, 1e-300), 0.0)
+    return (Vt.T * inverse) @ U.T / np.outer(size, row_size)
 
 
 class LoopError(DynamisError):
@@ -189,7 +220,7 @@ class ClosedLoop:
         from ..simulation import simulate
         from ..simulation.signals import reference_signal
 
-        if len(unknowns.of_kind(*OWN)):
+        if len(unknowns.of_kind(*BESIDE_ROBOT)):
             raise OptionError(
                 f"friction {unknowns.friction.name!r} is not simulated with its root or load open",
                 "identify with friction='smooth' or 'asymmetric'",

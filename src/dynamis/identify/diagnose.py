@@ -13,7 +13,7 @@ from ..logs.checks import faults, without_spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from .information import Information, condition, triangle, weighted
-from .processing import Samples, lowpass, resting
+from .processing import Processing, Samples, lowpass, resting
 from .unknowns import Unknowns
 from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
@@ -99,6 +99,20 @@ def _lag(log: Log, where: str) -> Iterator[Finding]:
         what = f"the logged velocities come {1e3 * late:.1f} ms after the positions"
         remedy = "try processing=dy.Processing(velocity='difference') and compare held-out errors"
         yield Finding("note", where, what, remedy)
+
+
+def velocities_replaced(
+    logs: Sequence[Log], asked: Processing, chosen: Sequence[Processing]
+) -> Iterator[Finding]:
+    """Logs whose velocities have so much noise that differences of positions took their place."""
+    for log, how in zip(logs, chosen, strict=True):
+        if asked.velocity is None and log.qd is not None and how.velocity == "difference":
+            what = (
+                "the logged velocities have more noise than differences of the filtered positions, "
+                "which were used instead"
+            )
+            remedy = "nothing; processing=dy.Processing(velocity='log') uses the logged ones"
+            yield Finding("note", log.name or "log", what, remedy)
 
 
 def velocity_lag(log: Log) -> float:

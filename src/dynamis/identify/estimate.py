@@ -19,7 +19,7 @@ from ..tables import text_table
 from .feasible import links_of, physical
 from .processing import Processing, Samples, checked_logs, lowpass, prepare, torque_of
 from .repeats import MOSTLY, repeated
-from .unknowns import OWN, RIGID, Unknowns
+from .unknowns import BESIDE_ROBOT, RIGID, Unknowns
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -394,7 +394,7 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
 
     It can where unknowns have no place among a robot's parameters.
     """
-    if not len(estimate.unknowns.of_kind(*OWN)):
+    if not len(estimate.unknowns.of_kind(*BESIDE_ROBOT)):
         return ()
     robot = estimate.robot
     pairs = zip(estimate.logs, estimate.processing, estimate.training, strict=True)

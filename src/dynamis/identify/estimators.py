@@ -10,8 +10,10 @@ from ..arguments import one_of
 from .closed_loop import instrumental
 from .feasible import feasible, friction_alone
 from .information import (
+    Gain,
     Information,
     Solution,
+    Weigh,
     completed,
     information,
     ordinary,
@@ -20,7 +22,7 @@ from .information import (
     weighted,
 )
 from .processing import Samples
-from .unknowns import RIGID, SPURIOUS, Unknowns
+from .unknowns import LARGEST_LOAD, RIGID, Unknowns
 
 HUBER = 1.345
 ROUNDS = 5
@@ -59,10 +61,28 @@ def _robust(task: Task) -> Found:
 
         info = information(task.motions, task.unknowns, weigh, found.x, task.known)
         last, found = found, weighted(info)
+        found = replace(found, gain=_robust_gain(task, found, weigh))
         change = np.linalg.norm(found.x - last.x) / max(np.linalg.norm(last.x), 1e-300)
         if change < 1e-4:
             break
     return Found(found, info)
+
+
+def _robust_gain(task: Task, found: Solution, weigh: Weigh) -> Gain:
+    """That of an M-estimator: rows far out do not move with the unknowns.
+
+    The weights' mean over the share of rows that count in full corrects the inverse (Huber 1981).
+    """
+    full = completed(found.x, task.known)
+    squares = whole = 0.0
+    for samples in task.motions:
+        for Y, tau, weight, _ in samples.blocks(task.unknowns):
+            w = weigh(tau - Y @ full, weight)
+            squares += float((w * w).sum())
+            whole += float((w * w)[w >= weight].sum())
+    return replace(
+        found.gain, inverse=found.gain.inverse * squares / max(whole, 1e-300), weigh=weigh
+    )
 
 
 def _robust_deviation(task: Task, x: np.ndarray) -> np.ndarray:
@@ -76,10 +96,10 @@ def _robust_deviation(task: Task, x: np.ndarray) -> np.ndarray:
     return np.maximum(1.4826 * np.nanmedian(np.abs(np.concatenate(parts)), axis=0), 1e-12)
 
 
-def _feasible(task: Task, info: Information | None = None) -> Found:
-    """Weighted least squares among physically consistent arms."""
-    info = task.info if info is None else info
-    start = weighted(info)
+def _feasible(task: Task, free: Found | None = None) -> Found:
+    """Weighted least squares among physically consistent arms; `free` is that among all."""
+    free = Found(weighted(task.info), task.info) if free is None else free
+    start, info = free.solution, free.info
     rigid = task.unknowns.of_kind(*RIGID)
     if task.known is not None and not np.isnan(task.known[rigid]).any():
         x, full = friction_alone(info, start.weights, task.unknowns), None
@@ -91,7 +111,7 @@ def _feasible(task: Task, info: Information | None = None) -> Found:
 
 def _robust_feasible(task: Task) -> Found:
     """Physically consistent arms, with rows far out counting less."""
-    return _feasible(task, _robust(task).info)
+    return _feasible(task, _robust(task))
 
 
 ESTIMATORS: Mapping[str, Callable[[Task], Found]] = {
@@ -133,7 +153,7 @@ def with_loads(
     for _ in range(ROUNDS):
         wanted = replace(wanted, rigid=x)
         x = fit()
-        absurd = loads[(x[loads] < 0.0) | (x[loads] > SPURIOUS)]
+        absurd = loads[(x[loads] < 0.0) | (x[loads] > LARGEST_LOAD)]
         fixed[absurd] = 0.0
         x[absurd] = 0.0
     return replace(wanted, rigid=x), None if np.isnan(fixed).all() else fixed

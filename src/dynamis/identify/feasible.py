@@ -16,7 +16,7 @@ from ..errors import DynamisError
 from ..lazy import package
 from ..spatial.inertia import from_linear, pseudo_inertia
 from .information import Information, scaled
-from .unknowns import LAWS, OWN, Unknowns
+from .unknowns import BESIDE_ROBOT, LAW_CONSTANTS, Unknowns
 
 # When ten numbers are a body: the pseudo-inertia is positive semidefinite (Wensing 2018).
 # P is the integral of [r; 1][r; 1]^T dm, so a distribution of mass exists exactly if P >= 0.
@@ -131,7 +131,7 @@ def signs(unknowns: Unknowns) -> np.ndarray:
 
     Bodies have another rule.
     """
-    laws = {unknowns.names[k] for k in unknowns.of_kind(*LAWS)}
+    laws = {unknowns.names[k] for k in unknowns.of_kind(*LAW_CONSTANTS)}
     links = len(unknowns.robot.model.links)
 
     def sign(k: int, name: str) -> int:
@@ -145,7 +145,7 @@ def signs(unknowns: Unknowns) -> np.ndarray:
 def beside_bodies(unknowns: Unknowns) -> list[int]:
     """Indices of the parameters besides those of the bodies that unknowns show."""
     shown = np.any(unknowns.group != 0.0, axis=0)
-    shown &= np.any(unknowns.pick != 0.0, axis=1) | ~unknowns._cleared
+    shown &= np.any(unknowns.pick != 0.0, axis=1) | ~unknowns.taken_as_zero
     return [int(k) for k in np.flatnonzero(shown) if k >= 10 * len(unknowns.robot.model.links)]
 
 
@@ -161,7 +161,7 @@ class _Program:
         self.others = cp.Variable(len(self.joint))
         self.ten = cp.multiply(self.bodies, np.tile(BODY, (self.links, 1)))
         G, flat = unknowns.group, cp.reshape(self.ten, (10 * self.links,), order="C")
-        self.own = unknowns.of_kind(*OWN)
+        self.own = unknowns.of_kind(*BESIDE_ROBOT)
         self.added = cp.Variable(len(self.own)) if len(self.own) else None
         self.x = G[:, : 10 * self.links] @ flat + G[:, self.joint] @ self.others
         if self.added is not None:

@@ -11,8 +11,11 @@ from scipy.ndimage import binary_dilation
 from ..arguments import checked, choice, is_word, number, one_of
 from ..errors import OptionError, shown
 from ..ik.driven import random_motion
+from ..lazy import cached_property
 from ..logs.log import Log
 from ..model.check.finding import Finding
+from .closed_loop import noise_bias
+from .deviations import Bands, fitted_bands
 from .diagnose import (
     POOR,
     Excerpt,
@@ -35,6 +38,7 @@ from .diagnose import (
     torque_delay,
     torque_size,
     unexplained,
+    velocities_replaced,
     without_directions,
 )
 from .estimate import Estimate, Validation, handed_over, validation
@@ -43,7 +47,6 @@ from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
 from .information import (
     Information,
     completed,
-    correlation_times,
     information,
     joined,
     scaled,
@@ -74,22 +77,65 @@ HEAVIEST = 1e12  # rows of data that a prior may weigh: more drown the data in r
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What came of a plan on some logs."""
+    """What came of a plan on some logs; `task` has every row alike, `found` as weighted."""
 
-    unknowns: Unknowns
-    info: Information  # every row alike, whatever the estimator made of them
+    task: Task
     found: Found
-    motions: list[Samples]
     processing: list[Processing]
     scores: list[tuple[str, float]]
-    known: np.ndarray | None
-    covariance: np.ndarray
-    correlation: np.ndarray
+    slow: "SlowPart | None"
 
     @property
     def x(self) -> np.ndarray:
         """The unknowns."""
         return self.found.solution.x
+
+    @property
+    def unknowns(self) -> Unknowns:
+        """What was sought."""
+        return self.task.unknowns
+
+    @property
+    def motions(self) -> Sequence[Samples]:
+        """The rows."""
+        return self.task.motions
+
+    @property
+    def info(self) -> Information:
+        """What every row says, all alike, whatever the estimator made of them."""
+        return self.task.info
+
+    @property
+    def known(self) -> np.ndarray | None:
+        """What was not sought, (m,), NaN for what was."""
+        return self.task.known
+
+    @cached_property
+    def _octaves(self) -> tuple[Bands, np.ndarray]:
+        gain = self.found.solution.gain
+        return fitted_bands(self.motions, self.unknowns, self.x, gain)
+
+    @property
+    def correlation(self) -> np.ndarray:
+        """Rows that count as one, (n,)."""
+        return self._octaves[1]
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """That of the unknowns' errors, (m, m): noise of the torque, bias by noise of the motion.
+
+        Infinite for what the motion does not show.
+        """
+        solution, known = self.found.solution, self.known
+        bias = noise_bias(self.task, solution.gain)
+        covariance = self._octaves[0].covariance(solution.gain) + np.outer(bias, bias)
+        if self.slow is not None:
+            whole = information(self.motions, self.unknowns)
+            covariance = total_covariance(covariance, whole, solution.weights, self.slow)
+        if solution.blind is not None:
+            hidden = solution.blind if known is None else solution.blind & np.isnan(known)
+            covariance[hidden, hidden] = np.inf
+        return covariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +179,8 @@ class Plan:
         found = estimator_named(self.estimator)(task)
         solution = replace(found.solution, x=completed(found.solution.x, known))
         wanted = replace(wanted, rigid=solution.x)  # as the robot that is handed over computes it
-        correlated = correlation_times(motions, wanted, solution.x)
-        covariance = solution.covariance * solution.average(correlated)
-        if slow is not None:
-            whole = information(motions, wanted)
-            covariance = total_covariance(covariance, whole, solution.weights, slow)
-        if solution.blind is not None:
-            hidden = solution.blind if known is None else solution.blind & np.isnan(known)
-            covariance = covariance.copy()
-            covariance[hidden, hidden] = np.inf
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
-        return Fit(wanted, info, found, motions, chosen, scores, known, covariance, correlated)
+        return Fit(replace(task, unknowns=wanted), found, chosen, scores, slow)
 
     def findings(self, fit: Fit, left: Leftover, logs: Sequence[Log]) -> list[Finding]:
         """What is dubious about a fit: causes first, what they lead to last.
@@ -310,7 +347,12 @@ def identify(
     if not force:
         refuse(findings, robot, "this log would not give a model of this arm", left)
     judged = verdict(findings, robot.drive_names, left)
-    findings = [*reading_findings(logs, findings), *laws_replaced(robot, wanted), *findings]
+    findings = [
+        *reading_findings(logs, findings),
+        *laws_replaced(robot, wanted),
+        *velocities_replaced(logs, how, fit.processing),
+        *findings,
+    ]
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
         unknowns=wanted,
@@ -460,8 +502,8 @@ def slow_estimate(
     x = completed(found.x, fixed)
     told = sought & ~(np.isnan(fixed) & ~told_apart(info, found.weights, POOR))
     known = np.where(told, x, np.nan)
-    times = correlation_times(motions, wanted, x)
-    covariance = found.covariance * float(times.max()) * np.outer(told, told)
+    covariance = fitted_bands(motions, wanted, x, found.gain)[0].covariance(found.gain)
+    covariance *= np.outer(told, told)
     return SlowPart(known, covariance, info.rows)
 
 

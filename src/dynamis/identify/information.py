@@ -16,57 +16,6 @@ from ..errors import OptionError
 from .processing import Samples
 from .unknowns import Unknowns
 
-# how many rows count as one: residuals of neighbouring rows are alike
-
-LAGS = 40  # rows that the autocorrelation is shown over
-LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
-
-
-def correlation_times(motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray) -> np.ndarray:
-    """The longest correlation time of the residuals among the motions, (n,).
-
-    Of the rows that count and of all: friction near rest may hide how alike the noise of
-    neighbours is, or show an error of the model that the fitted rows have too.
-    """
-    found = []
-    for samples in motions:
-        parts = [(tau - Y @ x, w > 0.0) for Y, tau, w, _ in samples.blocks(unknowns)]
-        residual, counted = (np.concatenate(part) for part in zip(*parts, strict=True))
-        if len(residual) > 20:
-            found += [correlation_time(residual), correlation_time(residual, counted)]
-    return np.max(found, axis=0) if found else np.ones(unknowns.rows)
-
-
-def correlation_time(r: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
-    """1 + 2 sum of the autocorrelation of residuals (rows, n) until it turns negative, (n,).
-
-    Rows that do not count (rows, n), near rest say, are no part of it.
-    """
-    if counted is None:
-        r = r - r.mean(axis=0)
-    else:
-        r = np.where(counted, r, 0.0)
-        r = np.where(counted, r - r.sum(axis=0) / np.maximum(counted.sum(axis=0), 1), 0.0)
-    size = 2 ** int(np.ceil(np.log2(2 * len(r))))
-    spectrum = np.abs(np.fft.rfft(r, size, axis=0)) ** 2
-    cov = np.fft.irfft(spectrum, axis=0)[: max(2, int(LONGEST * len(r)))]
-    rho = cov / np.maximum(cov[0], 1e-300)
-    times = []
-    for column in rho.T:
-        negative = np.flatnonzero(column < 0.0)
-        end = int(negative[0]) if len(negative) else len(column)
-        times.append(1.0 + 2.0 * column[1:end].sum())
-    return np.array(times)
-
-
-def autocorrelation(residual: np.ndarray) -> np.ndarray:
-    """sum r_i r_(i+k) / sum r_i^2 for k = 0, 1, ..; r (N,) less its mean."""
-    r = residual - residual.mean()
-    lags = min(LAGS, len(r) // 4)
-    size = float(r @ r) or 1.0
-    return np.array([r[: len(r) - k] @ r[k:] / size for k in range(lags + 1)])
-
-
 SQUARED_LIMIT = 1e6  # condition number of the scaled columns above which Gram matrices will not do
 Weigh = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (residual, weight) -> weight
 
@@ -208,14 +157,33 @@ NEGLIGIBLE = 1e-9  # singular values this small next to the largest carry no inf
 
 
 @dataclass(frozen=True, eq=False)
+class Gain:
+    """The way of the torque noise e to the unknowns: x - true = inverse sum_j w_j^2 Z_j^T e_j.
+
+    Z is the regressor itself without `instruments`; `weigh` re-weights its rows. `x` are the
+    unknowns that follow, before constraints change them.
+    """
+
+    x: np.ndarray
+    inverse: np.ndarray  # (m, m)
+    weights: np.ndarray  # (n,)
+    instruments: Sequence[Samples] | None = None
+    weigh: Weigh | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Solution:
-    """Unknowns with their covariance, and the standard deviation of the torque noise per joint."""
+    """Unknowns with their covariance, and the standard deviation of the torque noise per joint.
+
+    The covariance is that of white noise; `deviations.covariance` is that of noise of any colour.
+    """
 
     x: np.ndarray
     covariance: np.ndarray
     sigma: np.ndarray  # (n,)
     weights: np.ndarray  # (n,)
     condition: float
+    gain: Gain
     blind: np.ndarray | None = None  # unknowns that the motion does not show, or not apart
     left_out: int = 0  # directions of the unknowns that total least squares had to do without
 
@@ -293,7 +261,8 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
         Y = F[:, :-1]
         noise += (w * w * sd) ** 2 * (Y.T @ Y)
     blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
-    return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), blind)
+    gain = Gain(x, P, weights)
+    return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), gain, blind)
 
 
 def told_apart(

@@ -20,6 +20,7 @@ from ..logs.log import Log, interpolated
 from ..model.closure import refuse_closures
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, to_com, to_com_slope, transformed
+from .deviations import correlation_time
 from .feasible import (
     BODY,
     FAINT,
@@ -31,7 +32,7 @@ from .feasible import (
     solved,
 )
 from .frictions import FrictionModel, friction_named
-from .information import Information, Solution, correlation_time, told_apart, weighted
+from .information import Information, Solution, told_apart, weighted
 from .processing import BLOCK, Processing, Samples, checked_logs, prepare, torque_of
 from .unknowns import tree_of
 
@@ -310,7 +311,7 @@ def _estimate(
     seen = told_apart(info, solution.weights, WORST, 1e-4)[:10]
     x, status = _feasible(info, solution) if feasible else (solution.x, "")
     left = (tau - Y @ x) * weight
-    times = solution.average(correlation_time(left))
+    times = solution.average(correlation_time(left))  # few rows: no spectrum of their residuals
     J = centred_slope(x[:10])
     covariance = J @ (solution.covariance[:10, :10] * times) @ J.T
     dark = np.abs(J[:, ~seen]).max(axis=1, initial=0.0) > 1e-9

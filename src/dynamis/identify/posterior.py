@@ -21,7 +21,7 @@ from ..errors import ShapeError
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS
 from ..spatial.functions import Functions
 from .feasible import SIZE, beside_bodies, links_of, physical, pseudo_inertias, signs
-from .unknowns import RIGID, TINY
+from .unknowns import LEAST_VISCOUS, RIGID
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -433,7 +433,7 @@ def _grouped(estimate: "Estimate") -> np.ndarray:
     place = {name: k for k, name in enumerate(unknowns.full_names)}
     for k in unknowns.of_kind("root", "thermal"):
         viscous = place[f"{unknowns.robot.joint_names[unknowns.joints[k]]}.viscous"]
-        if estimate.full[viscous] > TINY:
+        if estimate.full[viscous] > LEAST_VISCOUS:
             G[k, viscous] = estimate.values[k] / estimate.full[viscous]
     return G
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.ndimage import minimum_filter1d
-from scipy.signal import butter, sosfiltfilt, welch
+from scipy.signal import butter, csd, sosfiltfilt, welch
 
 from ..arguments import checked, choice, is_word, number, whole
 from ..errors import ClosureError, OptionError, ShapeError, counted
@@ -37,6 +37,10 @@ ALIAS_ORDER = 8
 KEPT = 4.0  # samples kept per period of the cut-off
 MOST_ORDER = 50  # of a Butterworth filter
 VELOCITIES = ("log", "difference")
+NOISIER = 1.5  # times the noise of differences: logged velocities are not used then
+LENGTH = 256  # rows of the spectra that show the noise
+MEASURED = 0.45  # of the sampling rate: noise is looked for below
+FAINT = 1e-3  # of a joint's velocities: less noise does not matter
 SPIKES = ("interpolate", "keep")
 ESTIMATED = "estimate"
 LATEST = 0.5  # s
@@ -155,11 +159,11 @@ class Processing:
     """How a log becomes samples; None is chosen from the data and said in the result.
 
     cutoff: Hz of the zero-phase Butterworth filter; velocity: "log" (as recorded) or "difference"
-    (of filtered positions); dead_zone: rows of a joint slower than this (rad/s or m/s, but at most
-    a twentieth of its top speed) do not count; rate: Hz of the even grid; every: rows kept after
-    filtering; order: of the filter, in each direction; torque_delay: seconds by which the logged
-    torque follows the motion, or "estimate" (by `identify`); spikes: "interpolate" (from their
-    neighbours, see the findings) or "keep".
+    (of filtered positions; None: where recorded ones have more noise); dead_zone: rows of a joint
+    slower than this (rad/s or m/s, but at most a twentieth of its top speed) do not count; rate: Hz
+    of the even grid; every: rows kept after filtering; order: of the filter, in each direction;
+    torque_delay: seconds by which the logged torque follows the motion, or "estimate" (by
+    `identify`); spikes: "interpolate" (from their neighbours, see the findings) or "keep".
     """
 
     cutoff: float | None = None
@@ -193,7 +197,7 @@ class Processing:
         """Every choice made for one log."""
         rate = self.rate or log.rate
         cutoff = self.cutoff or min(MULTIPLE * band(log), HIGHEST * rate)
-        velocity = self.velocity or ("difference" if log.qd is None else "log")
+        velocity = self.velocity or ("difference" if noisy_velocities(log, cutoff) else "log")
         if velocity == "log" and log.qd is None:
             raise OptionError("velocity='log', but the log has no velocities")
         every = int(self.every or max(1, int(rate / (KEPT * cutoff))))
@@ -232,6 +236,32 @@ def band(log: Log) -> float:
     share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
     bands = [f[np.argmax(s >= POWER)] for s in share.T]
     return float(max([*bands, f[min(1, len(f) - 1)]]))
+
+
+def noisy_velocities(log: Log, cutoff: float) -> bool:
+    """Whether differences of the positions have less noise below the cut-off than logged qd.
+
+    Noise is what lies above the motion, and white; what qd shares with q there was computed from q.
+    """
+    if log.qd is None:
+        return True
+    even = log if is_even(log) else log.uniform()
+    moving, rate = ~resting(even), even.rate
+    if even.qd is None or not moving.any():
+        return False
+    q, qd = even.q[:, moving], even.qd[:, moving]
+    pairs = ((q, q), (qd, qd), (q, qd))
+    length = min(len(q), LENGTH)
+    found = [csd(*pair, rate, nperseg=length, axis=0, detrend="linear") for pair in pairs]
+    f, (own, other, both) = found[0][0], (np.abs(power) for _, power in found)
+    above = (f > min(WIDER * cutoff, HIGHEST * rate)) & (f < MEASURED * rate)
+    if not above.any():
+        return False
+    shared = np.minimum(both**2 / np.maximum(own * other, 1e-300), 1.0)
+    noise = np.sqrt((other * (1.0 - shared))[above].mean(axis=0))
+    matters = noise * np.sqrt(cutoff) > FAINT * qd.std(axis=0)
+    worse = noise > NOISIER * 2.0 * np.pi * cutoff * np.sqrt(own[above].mean(axis=0))
+    return bool(np.mean(matters & worse) > 0.5)
 
 
 def spectrum(log: Log) -> tuple[np.ndarray, np.ndarray]:

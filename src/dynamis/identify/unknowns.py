@@ -1,18 +1,18 @@
-"""The unknowns: base parameters of the bodies and drives, and friction of every joint.
+"""Unknowns of an identification: base parameters of bodies and drives, and friction of joints.
 
-The torque is tau = Y(q, qd, qdd) pick x, with `pick` from the unknowns x to full parameters;
-`group` takes full parameters to the unknowns they are seen as. The rows of a closed mechanism are
-those of its drives, Z^T Y with Y that of the tree; what passive joints rub is unknown too.
+The torque is tau = Y(q, qd, qdd) pick x: `pick` takes the unknowns x to full parameters, `group`
+takes full parameters to the unknowns that they are seen as. The rows of a closed mechanism are
+those of its drives, Z^T Y with Y that of the tree; friction of passive joints is unknown too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..arguments import choice, one_of
-from ..base.base_parameters import base_parameters, sum_text
+from ..base.base_parameters import BaseParameters, base_parameters, sum_text
 from ..base.groupings import random_regressor, short
 from ..errors import ModelError, OptionError, shown
 from ..ik.driven import Motion, alike, assembly
@@ -20,6 +20,7 @@ from ..lazy import cached_property, once
 from ..model.check.finding import Finding
 from ..model.closure import refuse_closures
 from ..model.friction import Friction, sides
+from ..model.link import Link
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS, parameter_names
 from ..model.quantity import resolve
 from .frictions import FrictionModel
@@ -27,18 +28,28 @@ from .frictions import FrictionModel
 if TYPE_CHECKING:
     from ..robot import Robot
 
-TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
+# kinds of unknowns: "body", "rotor", those of friction (FrictionModel.columns), and these
 RIGID = ("body", "rotor", "spring", "load law")
-LAWS = ("load law", "friction law")  # constants of laws of one's own: of either sign
-DOUBTFUL = ("spring", *LAWS)  # kinds that other unknowns may hide altogether
-OWN = ("root", "load", "thermal")  # kinds that are no parameter of a robot
-SAME = 1e-8  # of a column: less is left of one that is a sum of others
-LITTLE = 2.0**-10  # friction under load whose shape alone matters
-SPURIOUS = 0.3  # of the load: no gear rubs more
+LAW_CONSTANTS = ("load law", "friction law")  # of laws of one's own: of either sign
+MAYBE_HIDDEN = ("spring", *LAW_CONSTANTS)  # other unknowns may give the same torque
+BESIDE_ROBOT = ("root", "load", "thermal")  # no parameters of a robot: columns of their own
+PASSIVE_KINDS = ("viscous", "viscous-", "coulomb")  # friction that passive joints may have
+PASSIVE_CHOICES = ("described", "all", "none")  # words for passive joints with friction
+
+LEAST_VISCOUS = 1e-6  # N m s/rad: a viscous coefficient that a root can be a multiple of
+DEPENDENT = 1e-8  # of a column: less is left of one that is a sum of others
+UNIT_LOAD = 2.0**-10  # friction under load whose shape over velocity alone matters
+LARGEST_LOAD = 0.3  # of the torque that a gear transmits: no gear loses more by friction
 
 
-PASSIVE = ("viscous", "viscous-", "coulomb")  # friction that joints without a drive may have
-ASKED = ("described", "all", "none")  # passive joints with friction
+class Unknown(NamedTuple):
+    """One unknown: its column of the regressor is Y @ `column`, its value `group` @ parameters."""
+
+    name: str
+    kind: str
+    joint: int  # of friction, -1 for bodies, rotors, springs and loads
+    column: np.ndarray  # (p,)
+    group: np.ndarray  # (p,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +57,8 @@ class Unknowns:
     """The unknowns of one robot with one friction model.
 
     `pick` (p, m): the regressor's columns that belong to the unknowns, Y @ pick; `group` (m, p):
-    the unknowns as sums of full parameters, x = group @ full. Unknowns of kind "root" and "load"
-    have columns of their own; the latter need the rigid torque, of the unknowns in `rigid`.
+    the unknowns as sums of full parameters, x = group @ full. Unknowns of a kind in BESIDE_ROBOT
+    have columns of their own; friction under load needs the rigid torque, of the unknowns `rigid`.
     `threads` evaluate the regressor. `described` are constants of springs and laws that no motion
     tells from other unknowns: they keep their values.
     """
@@ -55,7 +66,7 @@ class Unknowns:
     robot: "Robot"  # with the friction law applied
     friction: FrictionModel
     names: tuple[str, ...]
-    kinds: tuple[str, ...]  # body, rotor, spring, viscous, root, coulomb, offset, load, or of LAWS
+    kinds: tuple[str, ...]
     joints: tuple[int, ...]  # the joint of friction, -1 for bodies, rotors, springs and loads
     pick: np.ndarray
     group: np.ndarray
@@ -82,8 +93,8 @@ class Unknowns:
         """Rows of the regressor, one for each joint that logs have."""
         return len(self.logged)
 
-    def motion(self, q: Any, qd: Any, qdd: Any) -> Motion:
-        """Of all joints, from that of those that logs have, (N, n); NaN where it does not close."""
+    def motion(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Motion:
+        """The motion of all joints from that of the logged ones, (N, n); NaN: it does not close."""
         if not self.robot.model.closures:
             return Motion(q, qd, qdd)
         return assembly(self.robot).motion(q, qd, qdd)
@@ -93,8 +104,8 @@ class Unknowns:
         """The robot without its closures."""
         return tree_of(self.robot)
 
-    def _lowered(self, q: np.ndarray, torques: np.ndarray) -> np.ndarray:
-        """Z^T of torques of all joints (N, n, ...): those of the drives that do the same work."""
+    def _of_drives(self, q: np.ndarray, torques: np.ndarray) -> np.ndarray:
+        """Torques of drives that do the work of those of all joints (N, n, ...): Z^T torques."""
         if not self.robot.model.closures:
             return torques
         return assembly(self.robot).lowered(q, torques)
@@ -109,27 +120,65 @@ class Unknowns:
         return parameter_names(self.robot.model)
 
     @cached_property
-    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """First column of every unknown; which subtract another, and those others."""
-        both = np.flatnonzero(self.pick.min(axis=0) < 0.0)
-        return self.pick.argmax(axis=0), both, self.pick.argmin(axis=0)[both]
+    def _picked(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Column of Y of every unknown; the unknowns that subtract another column, and which."""
+        differences = np.flatnonzero(self.pick.min(axis=0) < 0.0)
+        return self.pick.argmax(axis=0), differences, self.pick.argmin(axis=0)[differences]
 
-    def regressor(self, q: Any, qd: Any, qdd: Any, temperature: Any = None) -> np.ndarray:
-        """Columns of the unknowns at a motion of all joints, (N, rows, m)."""
-        return self._lowered(q, self.tree_regressor(q, qd, qdd, temperature))
+    def regressor(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, temperature: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Columns of the unknowns at a motion of all joints, (N, rows, m).
 
-    def tree_regressor(self, q: Any, qd: Any, qdd: Any, temperature: Any = None) -> np.ndarray:
+        `temperature` (N, rows) is that of the logged joints, deg C; None: at their reference.
+        """
+        return self._of_drives(q, self.tree_regressor(q, qd, qdd, temperature))
+
+    def tree_regressor(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, temperature: np.ndarray | None = None
+    ) -> np.ndarray:
         """Columns of the unknowns in the rows of all joints, without closures, (N, n, m)."""
         Y = self._tree.regressor(q, qd, qdd, threads=self.threads)
-        first, both, second = self._columns
-        Z = Y[..., first]
-        Z[..., both] -= Y[..., second]
-        own = self.of_kind(*OWN)
-        if len(own):
-            Z[..., own] = 0.0
-            place, speed = (np.asarray(x, dtype=float) for x in (q, qd))
-            self._own_columns(Z, place, speed, temperature)
-        return Z
+        added, differences, subtracted = self._picked
+        columns = Y[..., added]
+        columns[..., differences] -= Y[..., subtracted]
+        beside = self.of_kind(*BESIDE_ROBOT)
+        if len(beside):
+            columns[..., beside] = 0.0
+            q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
+            self._set_thermal(columns, qd, temperature)
+            self._set_roots(columns, qd)
+            self._set_loads(columns, q, qd)
+        return columns
+
+    def _set_thermal(
+        self, columns: np.ndarray, qd: np.ndarray, temperature: np.ndarray | None
+    ) -> None:
+        """qd times the temperature above the reference."""
+        for k in self.of_kind("thermal"):
+            joint = self.joints[k]
+            row = self.row_of(joint)
+            if temperature is not None and row is not None:  # else at the reference
+                above = temperature[:, row] - self.references[joint]
+                columns[:, joint, k] = above * qd[:, joint]
+
+    def _set_roots(self, columns: np.ndarray, qd: np.ndarray) -> None:
+        """|qd|^(1/3) with the sign of qd, smooth about rest."""
+        speed = self.friction.speed
+        for k in self.of_kind("root"):
+            v = qd[:, self.joints[k]]
+            columns[:, self.joints[k], k] = v / np.cbrt(v * v + speed * speed)
+
+    def _set_loads(self, columns: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
+        """The size of the rigid torque, of the unknowns `rigid`, shaped over velocity."""
+        loads = self.of_kind("load")
+        if not len(loads) or self.rigid is None:
+            return
+        rigid = self.of_kind(*RIGID)
+        torque = np.abs(columns[..., rigid] @ self.rigid[rigid] + self._rigid_rest(q, qd))
+        shaped = self._loaded.load_shares(qd) / UNIT_LOAD * torque
+        for k in loads:
+            columns[:, self.joints[k], k] = shaped[:, self.joints[k]]
 
     def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
         """Torque of laws and springs that no unknown multiplies, (N, rows); 0.0: there are none."""
@@ -137,39 +186,20 @@ class Unknowns:
             return 0.0
         torque = self._tree.kernel("inverse_dynamics", parameters="argument")
         found = torque(q, qd, np.zeros_like(q), self.kept)
-        return self._lowered(q, found[..., None])[..., 0]
+        return self._of_drives(q, found[..., None])[..., 0]
 
     @cached_property
     def kept(self) -> np.ndarray:
         """The full parameter vector with nothing but what stays as described."""
-        kept = np.isin(self.full_names, self.described)
-        return np.where(kept, self.robot.parameters.values, 0.0)
+        described = np.isin(self.full_names, self.described)
+        return np.where(described, self.robot.parameters.values, 0.0)
 
     def _rigid_rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
         """The part of `rest` that joints transmit: without friction."""
-        model = self.robot.model
-        if not (model.loads or self.described):
+        if not (self.robot.model.loads or self.described):
             return 0.0
         friction = self.robot.kernel("friction_torque", parameters="argument")
         return self.rest(q, qd) - friction(qd, self.kept)
-
-    def _own_columns(self, Z: np.ndarray, q: np.ndarray, qd: np.ndarray, temperature: Any) -> None:
-        speed = self.friction.speed
-        for k in self.of_kind("thermal"):
-            j = self.joints[k]
-            row = self.row_of(j)
-            if temperature is not None and row is not None:  # else at the reference
-                Z[:, j, k] = (temperature[:, row] - self.references[j]) * qd[:, j]
-        for k in self.of_kind("root"):
-            v = qd[:, self.joints[k]]
-            Z[:, self.joints[k], k] = v / np.cbrt(v * v + speed * speed)
-        loads = self.of_kind("load")
-        if len(loads) and self.rigid is not None:
-            bodies = self.of_kind(*RIGID)
-            torque = np.abs(Z[..., bodies] @ self.rigid[bodies] + self._rigid_rest(q, qd))
-            column = self._loaded.load_shares(qd) / LITTLE * torque
-            for k in loads:
-                Z[:, self.joints[k], k] = column[:, self.joints[k]]
 
     @cached_property
     def references(self) -> list[float]:
@@ -178,25 +208,25 @@ class Unknowns:
 
     @cached_property
     def _loaded(self) -> "Robot":
-        """The robot with a little friction under load, for its shape over velocity."""
+        """The robot with UNIT_LOAD of friction under load, for its shape over velocity."""
         model = self.robot.model
-        links = [
-            replace(link, friction=replace(link.friction, load=0.0 if _cannot(link) else LITTLE))
-            for link in (replace(x, drive=None) for x in model.links)
-        ]
+        links = []
+        for link in model.links:
+            load = UNIT_LOAD if _may_rub_under_load(link) else 0.0
+            links.append(replace(link, drive=None, friction=replace(link.friction, load=load)))
         return type(self.robot)(replace(model, links=tuple(links), gear_matrix=None))
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """A full parameter vector with these unknowns, nearest to the robot's own values."""
         own = np.array(self.robot.parameters.values, dtype=float)
-        own[self._cleared] = 0.0
+        own[self.taken_as_zero] = 0.0
         change = np.linalg.lstsq(self.group, x - self.group @ own, rcond=None)[0]
         return own + change
 
     def as_robot(
         self, full: np.ndarray, x: np.ndarray, findings: tuple[Finding, ...] = ()
     ) -> "Robot":
-        """The robot with these parameters, roots and loads in its friction."""
+        """The robot with full parameters, and the unknowns x beside them in its friction."""
         try:
             robot = self.robot.with_parameters(full)
         except ModelError as error:  # bodies may be anything, springs may not
@@ -207,29 +237,38 @@ class Unknowns:
             ) from error
         if findings != robot.model.findings:  # those of the robot as described are about that one
             robot = type(robot)(replace(robot.model, findings=findings))
-        roots = {self.joints[k]: x[k] for k in self.of_kind("root")}
-        loads = {self.joints[k]: x[k] for k in self.of_kind("load")}
-        slopes = {self.joints[k]: x[k] for k in self.of_kind("thermal")}
-        if not (roots or loads or slopes):
+        if not len(self.of_kind(*BESIDE_ROBOT)):
             return robot
-        links, names = list(robot.model.links), robot.model.joint_names
-        for i, link in enumerate(links):
-            j = names.index(link.joint_name) if link.joint_name in names else -1
-            if j in roots:
-                links[i] = replace(links[i], friction=_rooted(links[i].friction, float(roots[j])))
-            if j in slopes and (viscous := float(links[i].friction.viscous)) > 0.0:
-                slope = float(slopes[j]) / viscous
-                friction = replace(links[i].friction, temperature_slope=slope)
-                links[i] = replace(links[i], friction=friction)
-            if j in loads and loads[j] > 0.0:
-                friction = replace(links[i].friction, load=float(loads[j]))
-                drive = link.drive and replace(link.drive, efficiency=1.0)  # found, not assumed
-                links[i] = replace(links[i], friction=friction, drive=drive)
+        names = robot.model.joint_names
+        links = [
+            self._with_friction(link, names.index(link.joint_name), x)
+            if link.joint_name in names
+            else link
+            for link in robot.model.links
+        ]
         return type(robot)(replace(robot.model, links=tuple(links)))
 
+    def _with_friction(self, link: Link, joint: int, x: np.ndarray) -> Link:
+        """A link with the root, the slope by temperature and the load of its joint among x."""
+        root, slope, load = (self._of_joint(kind, joint, x) for kind in ("root", "thermal", "load"))
+        friction = link.friction
+        if root is not None:
+            friction = _with_root(friction, root)
+        if slope is not None and (viscous := float(friction.viscous)) > 0.0:  # type: ignore[arg-type]
+            friction = replace(friction, temperature_slope=slope / viscous)
+        if load is not None and load > 0.0:
+            drive = link.drive and replace(link.drive, efficiency=1.0)  # found, not assumed
+            return replace(link, friction=replace(friction, load=load), drive=drive)
+        return replace(link, friction=friction)
+
+    def _of_joint(self, kind: str, joint: int, x: np.ndarray) -> float | None:
+        """The unknown of a kind that a joint has; None: it has none."""
+        found = [k for k in self.of_kind(kind) if self.joints[k] == joint]
+        return float(x[found[-1]]) if found else None
+
     @cached_property
-    def _cleared(self) -> np.ndarray:
-        """Joint parameters that are not among the unknowns and count as zero."""
+    def taken_as_zero(self) -> np.ndarray:
+        """Parameters of joints that count as zero unless unknowns give them, (p,) bool."""
         friction = _friction_among(self.robot, self.full_names)
         rotor = np.array([name.endswith(".rotor_inertia") for name in self.full_names])
         return friction | (rotor & (not self.rotors))
@@ -238,10 +277,10 @@ class Unknowns:
     def values(self) -> np.ndarray:
         """The unknowns of the robot as described; half the sum of a Coulomb pair is offset."""
         full = np.asarray(self.robot.parameters.values, dtype=float)
-        x, place = self.group @ full, {name: k for k, name in enumerate(self.full_names)}
+        x, by_name = self.group @ full, dict(zip(self.full_names, full, strict=True))
         for k in self.of_kind("offset"):
             joint = self.names[k].split(" ")[0].removesuffix("offset")
-            x[k] += 0.5 * (full[place[f"{joint}coulomb+"]] + full[place[f"{joint}coulomb-"]])
+            x[k] += 0.5 * (by_name[f"{joint}coulomb+"] + by_name[f"{joint}coulomb-"])
         return x
 
 
@@ -257,28 +296,54 @@ def reference_temperatures(robot: "Robot") -> list[float]:
     return [float(resolve(own[name], model.values)) for name in robot.joint_names]
 
 
-def _rooted(friction: Friction, root: float) -> Friction:
+def _with_root(friction: Friction, root: float) -> Friction:
     """viscous qd + root |qd|^(1/3) as a law: the root is a ratio of the viscous coefficient."""
-    viscous = friction.viscous if abs(friction.viscous) > TINY else TINY
+    small = abs(friction.viscous) <= LEAST_VISCOUS
+    viscous = LEAST_VISCOUS if small else friction.viscous
     return replace(
         friction, viscous=viscous, constants={**friction.constants, "ratio": root / viscous}
     )
 
 
-def _friction_among(robot: "Robot", names: tuple[str, ...]) -> np.ndarray:
+def _friction_among(robot: "Robot", names: Sequence[str]) -> np.ndarray:
     """Which parameters are viscous and Coulomb friction and offsets of joints, (p,) bool."""
-    laws = tuple(f"{law.name}." for law in robot.model.loads)
-    return np.array([_is_friction(x) and not x.startswith(laws) for x in names])
-
-
-def _cannot(link: Any) -> bool:
-    """Whether a link's friction cannot grow with its load."""
-    return link.mimic is not None or link.friction.law == "lugre"
+    of_laws = tuple(f"{law.name}." for law in robot.model.loads)
+    return np.array([_is_friction(name) and not name.startswith(of_laws) for name in names])
 
 
 def _is_friction(name: str) -> bool:
-    ends = (*JOINT_NAMES[1:], VISCOUS_MINUS, *MOTOR_NAMES)
-    return any(name.endswith(f".{end}") for end in ends)
+    """Whether the name of a parameter ends as those of friction do."""
+    endings = (*JOINT_NAMES[1:], VISCOUS_MINUS, *MOTOR_NAMES)
+    return any(name.endswith(f".{ending}") for ending in endings)
+
+
+def _may_rub_under_load(link: Link) -> bool:
+    """Whether a link's friction can grow with its load."""
+    return link.mimic is None and link.friction.law != "lugre"
+
+
+def passive_joints(robot: "Robot", asked: str | Sequence[str]) -> tuple[str, ...]:
+    """The passive joints whose friction is sought: by name, all, none, or those described so."""
+    links = [link for link in robot.model.links if link.passive and link.mimic is None]
+    names = tuple(str(link.joint_name) for link in links)
+    if isinstance(asked, (list, tuple)):
+        for name in asked:
+            one_of(name, names, f"passive_friction: there is no passive joint {shown(name)}")
+        return tuple(asked)
+    choice(asked, "passive_friction", PASSIVE_CHOICES)
+    if asked == "described":
+        values = robot.model.values
+        return tuple(str(link.joint_name) for link in links if _has_friction(link.friction, values))
+    return names if asked == "all" else ()
+
+
+def _has_friction(friction: Friction, values: Mapping[str, float]) -> bool:
+    """Whether a joint is described with viscous or Coulomb friction, or a law of one's own."""
+    coefficients = (*sides(friction.viscous), *friction.coulomb)
+    return friction.own is not None or any(resolve(x, values) for x in coefficients)
+
+
+# from a robot to its unknowns
 
 
 def unknowns(
@@ -286,7 +351,7 @@ def unknowns(
     friction: FrictionModel,
     rotors: bool | None = None,
     threads: int | None = None,
-    passive: Any = "described",
+    passive: str | Sequence[str] = "described",
 ) -> Unknowns:
     """The unknowns of a robot; `rotors` None: where the model has drives.
 
@@ -299,173 +364,213 @@ def unknowns(
             "rotors with full kinetics are not identified", 'use a model with rotors = "reflected"'
         )
     friction = friction.described_by(robot)
-    rubbing = passive_joints(robot, passive)
+    sought = passive_joints(robot, passive)
     if "load" in friction.columns:
         refuse_closures(robot.model.closures, "friction under load", "friction='smooth'")
     shaped = alike(robot, friction.applied(robot))
-    full = parameter_names(shaped.model)
-    unit, rubs = np.eye(len(full)), _friction_among(shaped, full)
+    base = _base_parameters(robot, rotors)
+    parameters = _Parameters(parameter_names(shaped.model))
+    bodies = [*_body_unknowns(shaped, base, parameters)]
+    others = [
+        *_spring_unknowns(shaped, parameters),
+        *_load_unknowns(shaped, parameters),
+        *_friction_unknowns(shaped, friction, parameters, sought),
+    ]
+    if robot.model.closures:
+        bodies, others = _friction_joined(shaped, bodies, others)
+    others, described = _told_apart(shaped, bodies, others)
+    names, kinds, joints, columns, groups = zip(*bodies, *others, strict=True)
+    hidden = tuple(
+        name
+        for name in base.unidentifiable
+        if not _is_friction(name) and (rotors or "rotor" not in name)
+    )
+    return Unknowns(
+        robot=shaped, friction=friction, names=names, kinds=kinds, joints=joints,
+        pick=np.array(columns).T, group=np.array(groups), without_effect=hidden, rotors=rotors,
+        threads=threads, described=described,
+    )  # fmt: skip
+
+
+class _Parameters:
+    """Full parameters by name: which there are, and unit vectors."""
+
+    def __init__(self, names: Sequence[str]):
+        self.names = tuple(names)
+        self._index = {name: k for k, name in enumerate(self.names)}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._index
+
+    def unit(self, *names: str) -> np.ndarray:
+        """1 for each of these parameters, 0 for the others, (p,)."""
+        found = np.zeros(len(self.names))
+        found[[self._index[name] for name in names]] = 1.0
+        return found
+
+
+def _base_parameters(robot: "Robot", rotors: bool) -> BaseParameters:
+    """Base parameters of bodies and rotors, without springs and loads, with plain friction."""
     rigid = type(robot)(replace(robot.model, springs=(), loads=()))
     # a smooth law nearly hides its offset at speed
     plain = alike(robot, FrictionModel("plain").applied(rigid))
-    alone = not robot.model.closures  # else friction may look like gravity
-    bare = base_parameters(plain, inertial_only=not rotors, friction=alone)
-    rows: list[tuple[Any, ...]] = []
-    for name, c, group in zip(bare.names, bare.columns, bare.matrix, strict=True):
-        if not rubs[c]:
-            kind = "rotor" if full[c].endswith(".rotor_inertia") else "body"
-            whole = np.pad(group, (0, len(full) - len(group)))  # springs and laws come last
-            rows.append((name, kind, -1, unit[c], np.where(rubs, 0.0, whole)))
-    others = [*_spring_unknowns(shaped, full), *_load_unknowns(shaped, full)]
-    others += _joint_unknowns(shaped, friction, full, rubbing)
-    if robot.model.closures:
-        rows, others = _friction_joined(shaped, rows, others)
-    others, described = _told_apart(shaped, rows, others)
-    names, kinds, joints, columns, groups = zip(*rows, *others, strict=True)
-    hidden = tuple(
-        n for n in bare.unidentifiable if not _is_friction(n) and (rotors or "rotor" not in n)
-    )
-    pick, group = np.array(columns).T, np.array(groups)
-    found = Unknowns(shaped, friction, names, kinds, joints, pick, group, hidden, rotors, threads)
-    return replace(found, described=described)
+    with_friction = not robot.model.closures  # else friction may look like gravity
+    return base_parameters(plain, inertial_only=not rotors, friction=with_friction)
+
+
+def _body_unknowns(
+    robot: "Robot", base: BaseParameters, parameters: _Parameters
+) -> Iterator[Unknown]:
+    """Base parameters of bodies and rotors; friction has unknowns of its own."""
+    names, friction = parameters.names, _friction_among(robot, parameters.names)
+    for name, k, group in zip(base.names, base.columns, base.matrix, strict=True):
+        if not friction[k]:
+            kind = "rotor" if names[k].endswith(".rotor_inertia") else "body"
+            whole = np.pad(group, (0, len(names) - len(group)))  # springs and laws come last
+            column = parameters.unit(names[k])
+            yield Unknown(name, kind, -1, column, np.where(friction, 0.0, whole))
+
+
+def _spring_unknowns(robot: "Robot", parameters: _Parameters) -> Iterator[Unknown]:
+    """Coefficients of springs; a torsion spring's preload is an offset of its joint."""
+    for spring in robot.model.springs:
+        for coefficient in spring.coefficients:
+            if (spring.kind, coefficient) != ("torsion", "preload"):
+                unit = parameters.unit(name := f"{spring.name}.{coefficient}")
+                yield Unknown(name, "spring", -1, unit, unit)
+
+
+def _load_unknowns(robot: "Robot", parameters: _Parameters) -> Iterator[Unknown]:
+    """Linear constants of loads of one's own."""
+    for law in robot.model.loads:
+        for constant in law.linear:
+            unit = parameters.unit(name := f"{law.name}.{constant}")
+            yield Unknown(name, "load law", -1, unit, unit)
+
+
+def _friction_unknowns(
+    robot: "Robot", friction: FrictionModel, parameters: _Parameters, sought: Sequence[str]
+) -> Iterator[Unknown]:
+    """Friction of every joint and of coupled motors, of passive joints those `sought`."""
+    for name in robot.model.tree_joint_names:
+        if name not in robot.joint_names:
+            continue  # a joint that follows another rubs as part of its leader
+        joint = robot.joint_names.index(name)
+        link = robot.model.links[robot.model.tree_joint_names.index(name)]
+        if link.passive and name not in sought:
+            continue
+        for constant in link.friction.linear:
+            unit = parameters.unit(own := f"{name}.{constant}")
+            yield Unknown(own, "friction law", joint, unit, unit)
+        kinds = _friction_kinds(link, friction)
+        yield from _coefficients(robot, name, joint, kinds, parameters)
+
+
+def _friction_kinds(link: Link, friction: FrictionModel) -> list[str]:
+    """Kinds of a friction model that a link has."""
+    own, left_out = link.friction, ()
+    if own.own is not None and not own.viscous and not any(own.coulomb):
+        left_out = ("viscous", "coulomb")  # a law of one's own says what friction is
+    kinds = [kind for kind in friction.columns if kind not in left_out]
+    return [kind for kind in kinds if kind in PASSIVE_KINDS] if link.passive else kinds
+
+
+def _coefficients(
+    robot: "Robot", joint_name: str, joint: int, kinds: Sequence[str], parameters: _Parameters
+) -> Iterator[Unknown]:
+    """Friction of one joint by kinds, and that of its motor where motors are coupled."""
+    for start in (f"{joint_name}.", f"{joint_name}.motor_"):
+        for kind in kinds:
+            name = f"{start}{kind}"
+            if kind in BESIDE_ROBOT:
+                if start == f"{joint_name}.":
+                    nothing = parameters.unit()
+                    yield Unknown(name, kind, joint, nothing, nothing)
+            elif kind == "coulomb" and f"{name}+" in parameters:
+                column = parameters.unit(f"{name}+") - parameters.unit(f"{name}-")
+                yield Unknown(name, kind, joint, column, 0.5 * column)
+            elif kind != "coulomb" and name in parameters:
+                preloads = [
+                    f"{spring.name}.preload"
+                    for spring in (robot.model.springs if kind == "offset" else ())
+                    if (spring.kind, spring.joint) == ("torsion", joint_name)
+                ]
+                column, group = parameters.unit(name), parameters.unit(name, *preloads)
+                yield Unknown(name, kind, joint, column, group)
+
+
+# unknowns that give the same torques
 
 
 def _told_apart(
-    robot: "Robot", rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]
-) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
-    """The unknowns without those of springs and laws whose columns are sums of others; and these.
+    robot: "Robot", bodies: Sequence[Unknown], others: Sequence[Unknown]
+) -> tuple[list[Unknown], tuple[str, ...]]:
+    """`others` without springs and laws whose columns are sums of other columns; names of these.
 
     A linear spring about a fixed axis has a sine in it, like gravity; a damper at a joint is
     viscous friction.
     """
-    doubtful = [row for row in others if row[1] in DOUBTFUL]
+    doubtful = [unknown for unknown in others if unknown.kind in MAYBE_HIDDEN]
     if not doubtful:
-        return others, ()
-    Y = random_regressor(robot)
-    Y = Y[np.isfinite(Y).all(axis=(1, 2))].reshape(-1, Y.shape[-1])  # no gas left: NaN
-    known = [row[3] for row in (*rows, *others) if row[1] not in DOUBTFUL and row[1] not in OWN]
-    A, described = Y @ np.array(known).T, []
-    for name, _, _, column, _ in doubtful:
-        own = Y @ column
-        unit = A / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
-        left = own - unit @ np.linalg.lstsq(unit, own, rcond=SAME)[0]
-        if np.linalg.norm(left) <= SAME * np.linalg.norm(own):
-            described.append(name)
+        return [*others], ()
+    Y = _stacked_regressor(robot)
+    certain = [
+        unknown.column
+        for unknown in (*bodies, *others)
+        if unknown.kind not in (*MAYBE_HIDDEN, *BESIDE_ROBOT)
+    ]
+    A, described = Y @ np.array(certain).T, []
+    for unknown in doubtful:
+        column = Y @ unknown.column
+        if _as_sum(A, column) is None:
+            A = np.column_stack([A, column])
         else:
-            A = np.column_stack([A, own])
-    return [row for row in others if row[0] not in described], tuple(described)
-
-
-def passive_joints(robot: "Robot", asked: Any) -> tuple[str, ...]:
-    """The passive joints whose friction is sought: by name, all, none, or those described so."""
-    links = [x for x in robot.model.links if x.passive and x.mimic is None]
-    names = tuple(str(x.joint_name) for x in links)
-    if isinstance(asked, (list, tuple)):
-        for name in asked:
-            one_of(name, names, f"passive_friction: there is no passive joint {shown(name)}")
-        return tuple(asked)
-    choice(asked, "passive_friction", ASKED)
-    if asked == "described":
-        rubs = [x for x in links if _rubs(x.friction, robot.model.values)]
-        return tuple(str(x.joint_name) for x in rubs)
-    return names if asked == "all" else ()
-
-
-def _rubs(friction: Friction, values: Any) -> bool:
-    numbers = (*sides(friction.viscous), *friction.coulomb)
-    return friction.own is not None or any(resolve(x, values) for x in numbers)
+            described.append(unknown.name)
+    return [unknown for unknown in others if unknown.name not in described], tuple(described)
 
 
 def _friction_joined(
-    robot: "Robot", rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    robot: "Robot", bodies: Sequence[Unknown], others: Sequence[Unknown]
+) -> tuple[list[Unknown], list[Unknown]]:
     """The unknowns of a closed mechanism; friction that others give too is counted with them.
 
     Joints may turn alike: in a parallelogram the friction of two is one number. Drives come first.
     """
-    Y = random_regressor(robot)
-    Y = Y[np.isfinite(Y).all(axis=(1, 2))].reshape(-1, Y.shape[-1])
-    driven = [robot.joint_names.index(x) for x in robot.drive_names]
-    order = sorted(range(len(others)), key=lambda k: others[k][2] not in (-1, *driven))
-    kept, A = [*map(list, rows)], Y @ np.array([row[3] for row in rows]).T
-    places = []
+    Y = _stacked_regressor(robot)
+    driven = [robot.joint_names.index(name) for name in robot.drive_names]
+    order = sorted(range(len(others)), key=lambda k: others[k].joint not in (-1, *driven))
+    kept, A = [*bodies], Y @ np.array([unknown.column for unknown in bodies]).T
+    places = []  # (place among `others`, place in `kept`)
     for k in order:
-        name, kind, _, column, group = others[k]
-        own = Y @ column
-        size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
-        shares = np.linalg.lstsq(A / size, own, rcond=SAME)[0] / size
-        left = np.linalg.norm(own - A @ shares)
-        if kind in (*DOUBTFUL, *OWN) or left > SAME * np.linalg.norm(own):
+        column = Y @ others[k].column
+        shares = _as_sum(A, column)
+        if shares is None or others[k].kind in (*MAYBE_HIDDEN, *BESIDE_ROBOT):
             places.append((k, len(kept)))
-            kept.append(list(others[k]))
-            A = np.column_stack([A, own])
+            kept.append(others[k])
+            A = np.column_stack([A, column])
             continue
-        shares = short(np.where(np.abs(shares) > SAME, shares, 0.0), SAME)
+        shares = short(np.where(np.abs(shares) > DEPENDENT, shares, 0.0), DEPENDENT)
         for j in np.flatnonzero(shares):
-            sign = sum_text([(shares[j], name)])
-            kept[j][0] += f" - {sign[1:]}" if sign.startswith("-") else f" + {sign}"
-            kept[j][4] = kept[j][4] + shares[j] * group
-    bodies, places = kept[: len(rows)], sorted(places)
-    return [tuple(x) for x in bodies], [tuple(kept[at]) for _, at in places]
+            kept[j] = _with_share(kept[j], float(shares[j]), others[k])
+    return kept[: len(bodies)], [kept[place] for _, place in sorted(places)]
 
 
-def _spring_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-    """(name, kind, joint, column, group) of springs; a torsion spring's preload is an offset."""
-    place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
-    for spring in robot.model.springs:
-        for name in spring.coefficients:
-            if (spring.kind, name) != ("torsion", "preload"):
-                k = place[f"{spring.name}.{name}"]
-                yield names[k], "spring", -1, unit[k], unit[k]
+def _with_share(unknown: Unknown, share: float, other: Unknown) -> Unknown:
+    """An unknown that stands for itself and a share of another."""
+    text = sum_text([(share, other.name)])
+    name = unknown.name + (f" - {text[1:]}" if text.startswith("-") else f" + {text}")
+    return unknown._replace(name=name, group=unknown.group + share * other.group)
 
 
-def _load_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-    """(name, kind, joint, column, group) of the linear constants of loads of one's own."""
-    place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
-    for law in robot.model.loads:
-        for constant in law.linear:
-            k = place[f"{law.name}.{constant}"]
-            yield names[k], "load law", -1, unit[k], unit[k]
+def _stacked_regressor(robot: "Robot") -> np.ndarray:
+    """Y at random states, one below the other, (rows, p); without states beyond a gas spring."""
+    Y = random_regressor(robot)
+    return Y[np.isfinite(Y).all(axis=(1, 2))].reshape(-1, Y.shape[-1])
 
 
-def _joint_unknowns(
-    robot: "Robot", friction: FrictionModel, names: tuple[str, ...], rubbing: tuple[str, ...] = ()
-) -> Iterator[tuple[Any, ...]]:
-    """(name, kind, joint, column, group) of the friction of every joint and of coupled motors.
-
-    Of the passive joints those in `rubbing`.
-    """
-    place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
-    for joint in robot.model.tree_joint_names:
-        if joint not in robot.joint_names:
-            continue  # a joint that follows another rubs as part of its leader
-        j = robot.joint_names.index(joint)
-        link = robot.model.links[robot.model.tree_joint_names.index(joint)]
-        own, wanted = link.friction, friction.columns
-        if link.passive and joint not in rubbing:
-            continue
-        if link.passive:
-            wanted = tuple(kind for kind in wanted if kind in PASSIVE)
-        for constant in own.linear:
-            k = place[f"{joint}.{constant}"]
-            yield names[k], "friction law", j, unit[k], unit[k]
-        unasked = ()  # a law of one's own says what friction is, unless there is other beside it
-        if own.own is not None and not own.viscous and not any(own.coulomb):
-            unasked = ("viscous", "coulomb")
-        for start in (f"{joint}.", f"{joint}.motor_"):
-            for kind in wanted:
-                name = f"{start}{kind}"
-                if kind in unasked:
-                    continue
-                if kind in OWN:
-                    if start == f"{joint}.":
-                        yield name, kind, j, 0.0 * unit[0], 0.0 * unit[0]
-                elif kind == "coulomb" and f"{name}+" in place:
-                    column = unit[place[f"{name}+"]] - unit[place[f"{name}-"]]
-                    yield name, kind, j, column, 0.5 * column
-                elif kind != "coulomb" and name in place:
-                    group = unit[place[name]].copy()
-                    for spring in robot.model.springs if kind == "offset" else ():
-                        if (spring.kind, spring.joint) == ("torsion", joint):
-                            group[place[f"{spring.name}.preload"]] = 1.0
-                    yield name, kind, j, unit[place[name]], group
+def _as_sum(A: np.ndarray, column: np.ndarray) -> np.ndarray | None:
+    """Shares of the columns of A whose sum is this column; None: it is no such sum."""
+    size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+    shares = np.linalg.lstsq(A / size, column, rcond=DEPENDENT)[0] / size
+    left = np.linalg.norm(column - A @ shares)
+    return shares if left <= DEPENDENT * np.linalg.norm(column) else None

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..files import PAGES, checked_path
+from ..identify.deviations import autocorrelation
 from ..identify.estimate import Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
-from ..identify.information import autocorrelation
 from ..identify.processing import Processing, band, spectrum
 from ..identify.verdict import validated
 from ..logs.log import Log

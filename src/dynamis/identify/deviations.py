@@ -1,0 +1,214 @@
+"""Covariance of an estimate, from the residuals of its fit: torque noise of any colour.
+
+The unknowns follow from the torque by x = P sum_j w_j^2 Y_j^T tau_j, so that noise with the
+spectrum S_j(f) in the rows of joint j gives them the covariance
+
+    C = P (sum_j w_j^4 integral Y_j(f)^* S_j(f) Y_j(f) df) P^T
+
+Noise of the positions or velocities reaches the torque through the accelerations: it grows with
+frequency, and the residuals are mostly of frequencies at which the motion has nothing. What
+matters are those of the motion. S is taken as constant within octaves, each from the residuals
+there less what the unknowns could take of them; white noise and slow errors of the model are
+special cases (heteroskedasticity and autocorrelation consistent covariances in the frequency
+domain: P. M. Robinson, Automatic frequency domain inference, 1991).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from .information import Gain
+from .processing import Samples
+from .unknowns import Unknowns
+
+EDGES = 0.5 ** np.arange(8.0, 0.0, -1.0)  # cycles per row: upper ends of the octaves
+ENOUGH = 12.0  # independent numbers that a level is estimated from: octaves with fewer are joined
+TAPERED = 2.0 / 3.0  # of those numbers that the taper of the residuals leaves
+ROUNDS = 6  # of weighted least squares
+FEW = 4.0  # independent numbers: with fewer, Student's distribution has hardly a variance
+
+
+class Block(NamedTuple):
+    """Rows that follow each other, weighted: columns (b, n, m), residual and weight (b, n)."""
+
+    columns: np.ndarray
+    residual: np.ndarray
+    weight: np.ndarray
+
+
+class Bands(NamedTuple):
+    """Octaves of frequency, of every joint: Gram matrices of columns, squared residuals, rows."""
+
+    grams: np.ndarray  # (octaves, n, m, m)
+    power: np.ndarray  # (2, octaves, n): of the rows that count, of all rows
+    rows: np.ndarray  # (octaves, n): independent numbers among the residuals, before any fit
+
+    def levels(self, gain: Gain) -> np.ndarray:
+        """Variance of the noise per row in every octave, (octaves, n).
+
+        Rows that do not count leave gaps, which carry noise from octave to octave; with them there
+        is friction near rest. Either can only add to it: the smaller level counts.
+        """
+        taken = gain.weights**2 * np.einsum("ab,kjba->kj", gain.inverse, self.grams)
+        left = np.maximum(self.rows - taken, 0.0)
+        both = [
+            [_levels(*pair) for pair in zip(power.T, left.T, strict=True)] for power in self.power
+        ]
+        return np.min(both, axis=0).T
+
+    def covariance(self, gain: Gain) -> np.ndarray:
+        """That of the unknowns, (m, m)."""
+        noise = np.tensordot(gain.weights**4 * self.levels(gain), self.grams, 2)
+        return gain.inverse @ noise @ gain.inverse.T
+
+
+def _levels(power: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Levels of one joint (octaves,), widened as Student's distribution for few numbers."""
+    shape, found = _shape(power, left), np.zeros(len(left))
+    for k in range(len(left)):
+        part = slice(*_joined(left, k))
+        numbers = float(left[part].sum())
+        free = max(TAPERED * numbers, FEW)
+        level = shape[k] * float((power[part] / shape[part]).sum()) / max(numbers, 1.0)
+        found[k] = level * free / (free - 2.0)
+    return found
+
+
+def _shape(power: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Noise of torques, velocities and positions that comes nearest, (octaves,): above 0.
+
+    By frequency they are as 1, f^2 and f^4. It decides between octaves that are joined only.
+    """
+    f = EDGES[:-1] / EDGES[-2]
+    basis = np.stack([np.ones_like(f), f**2, f**4], axis=1)
+    level = power[:-1] / np.maximum(left[:-1], 1.0)
+    least = 1e-6 * float(level.max()) + 1e-300
+    shape = np.full(len(f), float(level.max()) + least)
+    for _ in range(ROUNDS):
+        weight = np.sqrt(left[:-1]) / shape
+        shape = basis @ nnls(basis * weight[:, None], level * weight)[0] + least
+    return np.append(shape, shape[-1])  # above, the filter has left nothing
+
+
+def _joined(numbers: np.ndarray, k: int) -> tuple[int, int]:
+    """First and last + 1 of octave k and as many above it, then below, as hold enough numbers."""
+    first, last = k, k + 1
+    while last < len(numbers) and numbers[first:last].sum() < ENOUGH:
+        last += 1
+    while first > 0 and numbers[first:last].sum() < ENOUGH:
+        first -= 1
+    return first, last
+
+
+def bands(motions: Iterable[Iterable[Block]]) -> tuple[Bands, np.ndarray]:
+    """The octaves of motions, block by block, and the longest correlation time per joint, (n,)."""
+    grams: np.ndarray | float = 0.0
+    power: np.ndarray | float = 0.0
+    rows: np.ndarray | float = 0.0
+    times = []
+    for motion in motions:
+        parts = []
+        for block in motion:
+            grams = grams + _grams(block.columns)
+            parts.append((block.residual, block.weight > 0.0))
+        residual, counted = (np.concatenate(part) for part in zip(*parts, strict=True))
+        more = _power(residual, counted)
+        power, rows = power + more[0], rows + more[1]
+        times.append(np.ones(residual.shape[1]))
+        if len(residual) > SHORTEST:
+            times += [correlation_time(residual), correlation_time(residual, counted)]
+    return Bands(np.asarray(grams), np.asarray(power), np.asarray(rows)), np.max(times, axis=0)
+
+
+def _octaves(rows: int) -> tuple[int, np.ndarray, np.ndarray]:
+    """Size of the transform of so many rows; octave and share of every frequency of it."""
+    size = 2 ** int(np.ceil(np.log2(2 * rows)))
+    share = np.full(size // 2 + 1, 2.0 / size)  # both signs of the frequency
+    share[0] = share[-1] = 1.0 / size
+    return size, np.searchsorted(EDGES, np.fft.rfftfreq(size)), share
+
+
+def _grams(columns: np.ndarray) -> np.ndarray:
+    """Sums of columns^* columns over the frequencies of every octave, (octaves, n, m, m)."""
+    size, octave, share = _octaves(len(columns))
+    found = np.zeros((len(EDGES), *columns.shape[1:], columns.shape[-1]))
+    for j in range(columns.shape[1]):
+        values = np.fft.rfft(columns[:, j], size, axis=0) * np.sqrt(share)[:, None]
+        for k in range(len(EDGES)):
+            part = values[octave == k]
+            found[k, j] = part.real.T @ part.real + part.imag.T @ part.imag
+    return found
+
+
+def _power(residual: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Squared residuals (2, octaves, n) and numbers of rows (octaves, n) in every octave.
+
+    A taper keeps the large residuals of high frequencies out of the octaves of the motion.
+    """
+    size, octave, share = _octaves(len(residual))
+    inside = octave == np.arange(len(EDGES))[:, None]
+    bell = np.sin(np.pi * (np.arange(len(residual)) + 0.5) / len(residual))[:, None]
+    numbers, found = counted.sum(axis=0), []
+    for taper in (bell * counted, bell * np.ones_like(residual)):
+        scale = np.sqrt(numbers / np.maximum((taper * taper).sum(axis=0), 1e-300))
+        squares = np.abs(np.fft.rfft(residual * taper * scale, size, axis=0)) ** 2
+        found.append(inside @ (share[:, None] * squares))
+    return np.array(found), (inside @ share)[:, None] * numbers
+
+
+def fitted_bands(
+    motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, gain: Gain
+) -> tuple[Bands, np.ndarray]:
+    """The octaves of the rows that were fitted, and correlation times, at unknowns x."""
+
+    def blocks(samples: Samples, instrument: Samples | None) -> Iterator[Block]:
+        own = None if instrument is None else instrument.blocks(unknowns)
+        for Y, tau, weight, _ in samples.blocks(unknowns):
+            residual = tau - Y @ x
+            w = weight if gain.weigh is None else gain.weigh(residual, weight)
+            columns = Y if own is None else next(own)[0]
+            yield Block(columns * w[..., None], residual * w, weight)
+
+    others = [None] * len(motions) if gain.instruments is None else gain.instruments
+    return bands(blocks(*pair) for pair in zip(motions, others, strict=True))
+
+
+# how many rows count as one: residuals of neighbouring rows are alike
+
+LAGS = 40  # rows that the autocorrelation is shown over
+LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
+
+
+SHORTEST = 20  # rows: no correlation is estimated of fewer
+
+
+def correlation_time(r: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
+    """1 + 2 sum of the autocorrelation of residuals (rows, n) until it turns negative, (n,).
+
+    Rows that do not count (rows, n), near rest say, are no part of it.
+    """
+    if counted is None:
+        r = r - r.mean(axis=0)
+    else:
+        r = np.where(counted, r, 0.0)
+        r = np.where(counted, r - r.sum(axis=0) / np.maximum(counted.sum(axis=0), 1), 0.0)
+    size = 2 ** int(np.ceil(np.log2(2 * len(r))))
+    spectrum = np.abs(np.fft.rfft(r, size, axis=0)) ** 2
+    cov = np.fft.irfft(spectrum, axis=0)[: max(2, int(LONGEST * len(r)))]
+    rho = cov / np.maximum(cov[0], 1e-300)
+    times = []
+    for column in rho.T:
+        negative = np.flatnonzero(column < 0.0)
+        end = int(negative[0]) if len(negative) else len(column)
+        times.append(1.0 + 2.0 * column[1:end].sum())
+    return np.array(times)
+
+
+def autocorrelation(residual: np.ndarray) -> np.ndarray:
+    """sum r_i r_(i+k) / sum r_i^2 for k = 0, 1, ..; r (N,) less its mean."""
+    r = residual - residual.mean()
+    lags = min(LAGS, len(r) // 4)
+    size = float(r @ r) or 1.0
+    return np.array([r[: len(r) - k] @ r[k:] / size for k in range(lags + 1)])

@@ -1,0 +1,99 @@
+"""Deviations of estimates beside the scatter of estimates over many logs of one arm."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.identify.deviations import Block, bands
+from dynamis.identify.estimators import ESTIMATORS
+from dynamis.identify.information import Gain
+from dynamis.identify.processing import noisy_velocities
+
+from .motions import arm, series
+
+NOISE = {"q": 1e-4, "qd": 1e-2, "tau": 0.05}  # rad, rad/s, N m
+KINDS = [("tau",), ("q", "tau"), ("q", "qd", "tau")]
+ROBOT = arm()
+MOTION = series(3)
+
+
+def recorded(seed, noisy, noise=NOISE):
+    """One motion, always the same, with other noise."""
+    t, q, qd, qdd = MOTION
+    rng = np.random.default_rng([seed, 5])
+    true = {"q": q, "qd": qd, "tau": ROBOT.inverse_dynamics(q, qd, qdd)}
+    drawn = {name: noise[name] * rng.normal(size=q.shape) for name in true}
+    return dy.Log(t=t, **{k: x + drawn[k] if k in noisy else x for k, x in true.items()})
+
+
+def ratios(count, noisy, estimator="weighted", velocity="log"):
+    """Reported deviations over the scatter, and over the errors, of every unknown, (2, m)."""
+    how = dy.Processing(velocity=velocity)
+    found = [
+        dy.identify(
+            ROBOT, recorded(seed, noisy), estimator=estimator, friction="asymmetric",
+            processing=how, held_out=False, force=True,
+        )
+        for seed in range(count)
+    ]  # fmt: skip
+    values = np.array([x.values for x in found])
+    said = np.sqrt(np.mean([x.standard_deviations**2 for x in found], axis=0))
+    off = values - found[0].unknowns.values
+    return said / values.std(axis=0, ddof=1), said / np.sqrt((off * off).mean(axis=0))
+
+
+@pytest.mark.parametrize("noisy", KINDS, ids=" ".join)
+def test_deviations_are_those_of_estimates_from_many_logs(noisy):
+    """White residuals and those of noisy velocities, which grow with frequency, alike."""
+    scatter, error = ratios(12, noisy)
+    assert 0.8 < np.median(error) < 1.6
+    assert error.min() > 0.5 and scatter.max() < 2.5
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("noisy, velocity", [*((x, "log") for x in KINDS), (KINDS[-1], None)])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_deviations_of_every_estimator(estimator, noisy, velocity):
+    scatter, error = ratios(40, noisy, estimator, velocity)
+    assert 0.85 < np.median(error) < 1.5
+    assert error.min() > 0.65 and scatter.max() < 2.2
+
+
+@pytest.mark.parametrize("slope, least, most", [(0, 0.9, 1.1), (2, 0.0, 0.2), (-1, 2.0, 9.0)])
+def test_noise_counts_at_the_frequencies_of_the_columns(slope, least, most):
+    """The deviation of one slow column next to that of white noise, by the colour of the noise."""
+    rng, rows = np.random.default_rng(0), 4000
+    f = np.fft.rfftfreq(rows)
+    white = np.fft.rfft(rng.normal(size=rows))
+    noise = np.fft.irfft(white * np.maximum(f, 1e-3) ** (slope / 2), rows)
+    noise /= noise.std()
+    column = np.cos(2 * np.pi * np.arange(rows) / 100)
+    gain = Gain(np.zeros(1), np.array([[1 / (column @ column)]]), np.ones(1))
+    block = Block(column[:, None, None], noise[:, None], np.ones((rows, 1)))
+    found = bands([[block]])[0].covariance(gain)[0, 0]
+    assert least <= np.sqrt(found * (column @ column)) <= most
+
+
+def test_velocities_are_taken_from_where_there_is_less_noise():
+    cutoff = 7.5
+    assert noisy_velocities(recorded(0, ("q", "qd", "tau")), cutoff)
+    assert not noisy_velocities(recorded(0, ("q", "tau")), cutoff)
+    assert not noisy_velocities(recorded(0, ("tau",)), cutoff)
+    rough = recorded(0, ("q", "qd", "tau"), {**NOISE, "q": 3e-3})
+    assert not noisy_velocities(rough, cutoff)
+    log = recorded(0, ("q", "tau"), {**NOISE, "q": 1e-3})
+    own = replace(log, qd=np.gradient(log.q, log.t, axis=0))  # no better, and no worse
+    assert not noisy_velocities(own, cutoff)
+
+
+def test_an_estimate_says_where_its_velocities_are_from():
+    log = recorded(0, ("q", "qd", "tau"))
+    found = dy.identify(ROBOT, log, estimator="weighted", held_out=False)
+    assert found.processing[0].velocity == "difference"
+    assert any("which were used instead" in x.what for x in found.findings)
+    asked = dy.Processing(velocity="log")
+    found = dy.identify(ROBOT, log, estimator="weighted", held_out=False, processing=asked)
+    assert found.processing[0].velocity == "log"
+    assert not any("which were used instead" in x.what for x in found.findings)
