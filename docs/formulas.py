@@ -17,6 +17,7 @@ SIGNS = {
     r"\tfrac": r"\frac",
     r"\lVert": "‖",
     r"\rVert": "‖",
+    r"\bmod": r"\; \text{mod} \;",
 }
 
 

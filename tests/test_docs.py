@@ -389,9 +389,14 @@ def test_every_formula_is_well_formed():
     from xml.etree import ElementTree
 
     formulas = module("formulas")
-    sources = "".join(p.read_text() for p in DOCS.rglob("*.md"))
+    sources = "\n\n".join(p.read_text() for p in DOCS.rglob("*.md"))
+    code = r"^( *)(```|~~~).*?^\1\2|`[^`\n]+`"
+    sources = re.sub(code, "", sources, flags=re.DOTALL | re.MULTILINE)
     found = re.findall(r"\$\$(.+?)\$\$", sources, re.DOTALL)
     assert len(found) > 100
+    within = re.findall(r"(?<![\\$])\$(?=\S)([^$\n]+?)(?<=\S)\$(?!\$)", sources)
+    assert len(within) > 100
+    found += within
     for latex in found:
         drawn = formulas.formula(latex)
         ElementTree.fromstring(f"<math>{drawn}</math>")
