@@ -55,8 +55,8 @@ def run(
         velocity: Velocities of the controller: measured (default), or difference of positions.
         safe: Torque after a bad measurement: zero (default) or gravity compensation.
         safe_damping: Damping beside it, N m s/rad (prismatic: N s/m), one number or one per joint
-            (0: the arm swings while it is let down), or auto (default): from the mass matrix and
-            the sample time.
+            (0: the arm swings while it is let down), or auto (default): by the mass matrix, all
+            joints at one rate.
         trig: Sine and cosine of the controller: libm (default), or own code of constant time.
     """
     arm = load(robot)

@@ -24,6 +24,7 @@ STEP = 1e-4  # rad/s or m/s
 DIGITS = 2  # of a damping that is proposed
 HALF = 0.5  # of any velocity is what a proposed damping takes away in a sample at most
 BRAKE = 20.0  # 1/s: joints stop in about 0.1 s; at 1 rad/s that takes about the torque of weights
+POSES = 2000
 
 
 def fastest_stop(robot: "Robot", damping: "ArrayLike", q: np.ndarray) -> tuple[float, int]:
@@ -60,36 +61,41 @@ def shaking(law: "Law", q: np.ndarray) -> str:
     )
 
 
-def brake_damping(robot: "Robot", sample_time: float, hertz: float | None = None) -> list[float]:
-    """A damping that lets an arm down without shaking it, from its mass matrix.
+def brake_rate(robot: "Robot", sample_time: float, hertz: float | None = None) -> float:
+    """k of the damping torque k M(q) qd with which an arm is let down, 1/s.
 
-    Of every joint the smaller of two: what takes half of any velocity away in a sample (with
-    velocities filtered at `hertz`, what does not oscillate behind the filter), and `BRAKE` times
-    its largest inertia. The first is what light joints bear, the second keeps heavy ones from being
-    stopped with many times the torque of their weight.
+    All velocities fall by k h in a sample of length h, in every pose: at most by half, with
+    velocities filtered at `hertz` so slowly that nothing oscillates behind the filter, and never
+    faster than `BRAKE`, because heavy arms would be stopped with many times their weight.
     """
-    inverse = _mobilities(robot, places(robot))
-    if not len(inverse):
-        others = sorted(robot.driven) != sorted(robot.independent)
-        why = "drives are not its coordinates" if others else "mass matrix is singular"
+    if sorted(robot.driven) != sorted(robot.independent):
         raise OptionError(
-            f"safe_damping is 'auto', but robot {robot.name!r} gives none of its own: its {why}",
+            f"safe_damping is 'auto', but robot {robot.name!r} has no mass matrix of its drives: "
+            "they are not its coordinates",
             "give safe_damping in numbers, 0 for none",
         )
-    rate = HALF / sample_time
+    rate = min(BRAKE, HALF / sample_time)
     if hertz is not None:  # of s (1 + s T) + rate = 0 both roots are real up to 1 / (4 T)
         rate = min(rate, 0.25 * 2.0 * np.pi * hertz)
+    return float(rate)
+
+
+def steady_damping(robot: "Robot", sample_time: float) -> list[float]:
+    """A damping of every joint that takes at most half of any velocity away in a sample."""
+    inverse = _mobilities(robot, places(robot))
     D = 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(0)
-    D *= rate / _largest(inverse, np.diag(D))
-    inertia = np.diagonal(np.linalg.inv(inverse), axis1=1, axis2=2).max(0)
-    D = np.minimum(D, BRAKE * inertia)  # less of D is less of every eigenvalue of M^-1 D
+    D *= HALF / sample_time / _largest(inverse, np.diag(D))
     unit = 10.0 ** (np.floor(np.log10(D)) - (DIGITS - 1))
     return [float(f"{x:.{DIGITS}g}") for x in np.floor(D / unit) * unit]
 
 
 def places(robot: "Robot") -> np.ndarray:
-    """Configurations in which a damping is looked at, (k, n)."""
-    return robot.home[None] if robot.model.closures else usual_configurations(robot).q
+    """Configurations in which a damping is looked at, (k, n): stretched ones are rare."""
+    if robot.model.closures:
+        return robot.home[None]
+    low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
+    anywhere = np.random.default_rng(1).uniform(low, high, (POSES, robot.n))
+    return np.concatenate([usual_configurations(robot).q, anywhere])
 
 
 def _mobilities(robot: "Robot", q: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ from .controller import (
     stepped,
     text_of,
 )
-from .damping import brake_damping, fastest_stop, places
+from .damping import brake_rate, fastest_stop, places, steady_damping
 from .sensors import difference
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 SAFE = ("zero", "gravity")
 AUTO = "auto"  # damping of the safe state by the arm's mass matrix
+ROUNDING = 1e-9  # of a ramp that is over
 VELOCITIES = ("measured", "difference")
 LATCH = 2  # bad samples in a row after which only a new start helps
 PLAUSIBLE = 1e6  # rad, m, per second: beyond, or NaN, a sample is bad
@@ -94,9 +95,10 @@ class Law:
 
     `reference` is a trajectory to follow inside, or None: then it comes with every sample.
     `velocity` "difference" makes velocities from positions, low-passed at `velocity_filter` Hz.
-    `limit` clips torques. `safe`: "zero" torque, or "gravity": gravity compensation with damping
-    `safe_damping` (one number, one per joint, or "auto": from the mass matrix and the sample time),
-    ramped down in `ramp` seconds. `latch` bad samples in a row make it stay.
+    `limit` clips torques. `safe`: "zero" torque, or "gravity": gravity compensation that is ramped
+    down in `ramp` seconds, with damping meanwhile; then zero. `safe_damping`: one number, one per
+    joint, or "auto": k M(q) qd, k from the sample time. `latch` bad samples in a row make it stay.
+    A position farther than `jump` from the one before is a bad sample.
     """
 
     controller: Controller
@@ -161,7 +163,7 @@ class Law:
             if own is not None:
                 tightest = [min(pair) for pair in zip(own, tightest, strict=True)]
             object.__setattr__(self, "controller", replace(self.controller, limit=tightest))  # type: ignore[type-var]
-        _ = self.gains, self.limits, self.jumps  # refuse wrong numbers now
+        _ = self.gains, self.limits, self.jumps, self.brake  # refuse wrong numbers now
         if not all(isfinite(x) for x in self.damping):
             raise OptionError(f"safe_damping is {self.safe_damping!r}, expected finite numbers")
         if any(self.damping):
@@ -170,15 +172,16 @@ class Law:
     def _refuse_unstable_damping(self) -> None:
         rate, joint = fastest_stop(self.robot, self.damping, places(self.robot))
         if rate * self.sample_time > MOST_DAMPING:
-            steady = brake_damping(self.robot, self.sample_time, self.velocity_filter)
+            steady = steady_damping(self.robot, self.sample_time)
             raise OptionError(
                 f"safe_damping is {self.safe_damping!r}: every {self.sample_time:g} s it takes "
                 f"{rate * self.sample_time:.3g} times the velocity of joint "
                 f"{self.robot.drive_names[joint]!r} away, which shakes the arm instead of stopping "
                 f"it; expected at most {MOST_DAMPING:g} times",
-                f'safe_damping="auto", here {steady}, takes at most half of any velocity; joints '
-                "of little inertia allow little damping, more with a shorter sample_time or the "
-                "inertia of their rotors",
+                f'safe_damping="auto" damps by the mass matrix, as much as every pose bears; in '
+                f"numbers {steady} take at most half of any velocity: joints of little inertia "
+                "allow little damping, more with a shorter sample_time or the inertia of their "
+                "rotors",
             )
 
     @property
@@ -224,14 +227,19 @@ class Law:
 
     @cached_property
     def damping(self) -> list[float]:
-        """Damping of every joint in the safe state."""
+        """Damping of every joint in the safe state, if given in numbers."""
         given = self.safe_damping
         if not isinstance(given, str):
             return per_joint(given, "safe_damping", self.robot)
         one_of(given, (AUTO,), f"safe_damping is {given!r}, expected numbers or {AUTO!r}")
-        if self.safe == "zero":
-            return [0.0] * self.n
-        return brake_damping(self.robot, self.sample_time, self.velocity_filter)
+        return [0.0] * self.n
+
+    @cached_property
+    def brake(self) -> float:
+        """k of the damping torque k M(q) qd in the safe state, 1/s; 0 unless it is "auto"."""
+        if self.safe == "zero" or not isinstance(self.safe_damping, str):
+            return 0.0
+        return brake_rate(self.model, self.sample_time, self.velocity_filter)
 
     @cached_property
     def key(self) -> Key | None:
@@ -241,7 +249,8 @@ class Law:
         timed = self.velocity != "measured" or self.safe != "zero"
         own = (
             self.velocity, self.velocity_filter, self.limit is None or self.limits, self.safe,
-            self.damping, self.ramp, self.latch, self.jumps, self.sample_time if timed else None,
+            self.damping, self.brake, self.ramp, self.latch, self.jumps,
+            self.sample_time if timed else None,
         )  # fmt: skip
         if self.finds_joints:  # the task of a mechanism depends on where it is at home
             own = (*own, {name: q.tolist() for name, q in self.model.configurations.items()})
@@ -429,13 +438,21 @@ class Law:
         arm: Arm,
         fn: Functions,
     ) -> list[Any]:
-        """Torque while something is wrong; nothing where no position was ever seen."""
+        """Torque while something is wrong; nothing where no position was ever seen.
+
+        Gravity compensation fades, the damping stays until it is gone: the arm sinks meanwhile.
+        """
         if self.safe == "zero":
             return [0.0] * self.n
         left = fn.max(0.0, 1.0 - x["computer.bad"][0] * (self.sample_time / self.ramp))
         left = fn.select(fn.max(seen, 1.0 * (x["computer.unseen"][0] > NOTHING)) > 0.0, left, 0.0)
         g = arm.static_torque(q)
-        rows = [left * (a - d * v) for a, d, v in zip(g, self.damping, qd, strict=True)]
+        if self.brake:
+            braking = [self.brake * v for v in arm.mass_times(q, qd)]
+        else:
+            braking = [d * v for d, v in zip(self.damping, qd, strict=True)]
+        on = 1.0 * (left > ROUNDING)
+        rows = [left * a - on * b for a, b in zip(g, braking, strict=True)]
         own = self.own_limits
         if self.limit is not None or own is None:
             return rows

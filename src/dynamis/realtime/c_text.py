@@ -50,7 +50,7 @@ TOLERANCES = {
 }
 NOT_DAMPED = "not damped (`safe_damping` is 0): the arm swings meanwhile"
 DAMPED = "damped where velocities are known (only the reference is bad) by "
-BY_ITSELF = ' (`safe_damping` "auto", from the model\'s inertia and the sample time)'
+BY_MASSES = '{:.4g}/s times the mass matrix times the velocity (`safe_damping` "auto")'
 SMALLEST = 1e-2  # of the arm's largest torque: what counts as a joint's at least
 
 
@@ -188,11 +188,11 @@ def tolerance(law: "Law", dtype: str) -> float:
 
 def damped(law: "Law") -> str:
     """How the safe torque brakes the arm, in words."""
+    if law.brake:
+        return DAMPED + BY_MASSES.format(law.brake)
     if not any(law.damping):
         return NOT_DAMPED
-    chosen = BY_ITSELF if isinstance(law.safe_damping, str) else ""
-    units = "N m s/rad or N s/m"
-    return f"{DAMPED}{', '.join(f'{x:g}' for x in law.damping)} {units}{chosen}"
+    return f"{DAMPED}{', '.join(f'{x:g}' for x in law.damping)} N m s/rad or N s/m"
 
 
 def joint_rows(law: "Law") -> str:
@@ -339,7 +339,7 @@ def loop_source(law: "Law", notes: Sequence[str], dtype: str) -> str:
         STEPS=ceil(min(law.ramp / law.sample_time, MOST_CYCLES)) + 1,
         AFTER=repr(AFTER),
         REFERENCE=STILL if plan is None else INSIDE,
-        ENDING=LET_DOWN.format("with" if any(law.damping) else "without", law.ramp)
+        ENDING=LET_DOWN.format("with" if law.brake or any(law.damping) else "without", law.ramp)
         if law.safe == "gravity"
         else DROPPED,
         BEGINNING=", ".join(literal(x, PRECISIONS["float64"]) for x in first),

@@ -116,11 +116,11 @@ def export_controller(
     No allocation, no globals, no recursion, no loops or branches that depend on data. `trig` "own"
     brings sine and cosine along, so that nothing is linked and every cycle does the same work.
     `reference` puts a trajectory inside; `velocity` "difference" makes velocities from positions;
-    `limit` clips torques; `safe` ("zero", or "gravity" with `safe_damping`, ramped down in `ramp`
-    seconds) is what comes out when a sample is not plausible, and from `latch` such samples in a
-    row until `init`. `safe_damping` "auto" takes at most half of any velocity away in a sample and
-    stops no joint faster than at 20/s; numbers are N m s/rad or N s/m, 0 lets the arm swing. A
-    position farther than `jump` from the one before is not plausible either.
+    `limit` clips torques; `safe` ("zero", or "gravity": ramped down in `ramp` seconds, with
+    `safe_damping` meanwhile) is what comes out when a sample is not plausible, and from `latch`
+    such samples in a row until `init`. `safe_damping` "auto" is k M(q) qd: every velocity falls at
+    k = 20/s, or by half in a sample if that is slower; numbers are N m s/rad or N s/m, 0 lets the
+    arm swing. A position farther than `jump` from the one before is not plausible either.
     `regenerate.py` beside the code writes the same files again. `target` may also be "matlab",
     "casadi" (functions init and step), "fmu" (a co-simulation unit of FMI `fmi`) or "ros2" (a
     package with a ros2_control plugin around the C). All files are written or none; those that

@@ -23,11 +23,8 @@ OPTIONS = (
 
 
 def options_of(law: Law) -> dict[str, Any]:
-    """What `export_controller` was told about the law, but for its reference; all in numbers."""
-    told = {name: getattr(law, name) for name in OPTIONS}
-    if isinstance(law.safe_damping, str):
-        told["safe_damping"] = law.damping if any(law.damping) else 0.0
-    return told
+    """What `export_controller` was told about the law, but for its reference."""
+    return {name: getattr(law, name) for name in OPTIONS}
 
 
 def again(law: Law) -> str:
