@@ -54,7 +54,7 @@ class Ports(NamedTuple):
 
 
 class Code:
-    """Machine code of one kernel of one robot in one precision."""
+    """Machine code of one program (a kernel, a task, a law, a user's function) for one dtype."""
 
     def __init__(self, data: bytes, ports: Ports, dtype: str):
         from .machine import Loaded
@@ -247,9 +247,8 @@ def compiled(
 ) -> Code:
     """Machine code of the program that `made` gives and `key` decides (None: its text does).
 
-    `what` it is called where it takes long.
-
-    `samples` at a time in vector registers: as many as fit unless given.
+    `samples` are computed at a time in vector registers: as many as fit unless given. `what` names
+    it to the user where compiling takes long.
     """
     if key is None:
         program = made()

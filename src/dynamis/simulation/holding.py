@@ -153,8 +153,8 @@ def _resting(
 def _since(over: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
     """The share of the step since a joint passed its stop, to be `over` beyond it now.
 
-    over = h s (after + (before - after) s / 2), solved by two rounds. What the forces did beyond
-    the stop is taken back: it would be energy from nowhere.
+    over = h s (after + (before - after) s / 2), solved by one guess and two corrections. What
+    the forces did beyond the stop is taken back: it would be energy from nowhere.
     """
     share: Any = 0.0
     for _ in range(3):

@@ -1,7 +1,7 @@
 """The mass matrix as a step uses it: accelerations of free joints, others held; with closures too.
 
     M x = b + held            of an arm, x given where a joint is held
-    M x = b + held + J^T f,  J x = bias        of a mechanism with closures
+    M x = b + held + J^T f,  J x + bias = 0    of a mechanism with closures
 
 Every way to push the mechanism moves it by P = M^-1 - M^-1 J^T (J M^-1 J^T)^-1 J M^-1. Joints that
 hold solve P_hh held = x_h - (P b)_h. More of them than degrees of freedom share the load in no

@@ -1,10 +1,10 @@
-"""Loops over the steps of a simulation, and the four ways in which a run goes through time.
+"""Loops over the steps of a simulation, and the ways in which a run goes through time.
 
 MachineLoop, PythonLoop     run tasks step after step (`device.DeviceLoop`: on a GPU)
-in_machine_code             everything compiled: the arm, and a control law of the package
+fixed_steps                 the arm, and a control law of the package, in steps of one length
 by_samples                  a Python function as controller, asked at its sample time
-by_stages                   a Python function as controller, asked at every integrator stage
-adaptive                    steps of any length, with error control
+stages.by_stages            a Python function as controller, asked at every integrator stage
+adaptive.adaptive           steps of any length, with error control
 """
 
 import ctypes
@@ -297,11 +297,11 @@ def _row(step: int, every: int) -> int:
     return -(-step // every)
 
 
-# everything compiled
+# without functions of Python as controllers
 
 
-def in_machine_code(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
-    """Everything compiled, step after step."""
+def fixed_steps(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
+    """Every task by the loop itself, in steps of one length: machine code, a GPU, or Python."""
     s = sim.s
     chunk = _steps_at_a_time(sim, loop)
     with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:

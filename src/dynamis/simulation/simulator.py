@@ -23,7 +23,7 @@ from ..lazy import once
 from ..robot import Robot
 from .adaptive import adaptive
 from .assembly import Assembly
-from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, in_machine_code, loop_of
+from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, fixed_steps, loop_of
 from .record import RunRecorder
 from .run import Run
 from .settings import Settings, settings, spanned, started, with_reference
@@ -343,7 +343,7 @@ class Simulator:
         """Let the time of a run pass, the way its controller and its steps ask for."""
         s = sim.s
         if not s.tableau.adaptive and s.function is None:
-            in_machine_code(sim, self._loop, recorder)
+            fixed_steps(sim, self._loop, recorder)
         elif not s.tableau.adaptive and s.sampled:
             by_samples(sim, self._loop, recorder)
         else:
