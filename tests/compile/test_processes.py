@@ -92,11 +92,11 @@ def test_robots_that_are_dropped_give_their_memory_back():
 
 
 def test_code_lives_as_long_as_its_robots_and_a_little_longer():
-    base, before = dy.load("planar-rr"), list(service._codes.values())
+    base, before = dy.load("planar-rr"), list(service._codes.held.values())
     for k in range(service.RECENT + 10):
         base.with_payload(2.0 + 1e-3 * k).potential_energy([0.1, 0.2])
     gc.collect()
-    held = [c for c in service._codes.values() if c not in before]
+    held = [c for c in service._codes.held.values() if c not in before]
     assert len(held) <= service.RECENT
     robot = base.with_payload(3.0)
     energy = robot.potential_energy([0.1, 0.2])
