@@ -186,7 +186,7 @@ def share(work: Callable[[int, int], None], spans: Iterable[tuple[int, int]], th
             raise error
 
 
-def shared(work: Callable[[T], R], items: Sequence[T], threads: int) -> list[R]:
+def map_shared(work: Callable[[T], R], items: Sequence[T], threads: int) -> list[R]:
     """What the work of every item gives, by up to `threads` threads at a time."""
     found: list[Any] = [None] * len(items)
 
@@ -310,14 +310,14 @@ def stored(key: str, made: Callable[[], bytes], what: str) -> bytes:
     return found
 
 
-def object_of(traced: "Program", dtype: str, samples: int | None = None) -> bytes:
+def object_of(program: "Program", dtype: str, samples: int | None = None) -> bytes:
     """Operation count and size of the first object, a newline, and one or two objects."""
     from .llvm_module import modules
     from .machine import object_code, width
 
-    ir, seldom = modules(traced, dtype, samples or width(dtype))
-    code = object_code(ir, traced.length)
-    head = f"{traced.length} {len(code)}\n".encode()
+    ir, seldom = modules(program, dtype, samples or width(dtype))
+    code = object_code(ir, program.length)
+    head = f"{program.length} {len(code)}\n".encode()
     return head + code + (object_code(seldom, seldom=True) if seldom else b"")
 
 

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..dynamics import coupling, friction
 from ..model.chain import Chain, Resistance
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import inner, plus
+from ..spatial.vectors import Scalars, inner, plus
 from .inertia import ArmInertia, Constrained, inertia_at
 
 if TYPE_CHECKING:
     from .plant import Plant, PlantState
 
-Scalars = Sequence[Any]
 SWEEPS = 4  # from the guess of the step before; what is still wrong then goes on in the next step
 RELEASES = 2  # of these the last only let go: no joint ever holds more than it can
 

@@ -9,7 +9,7 @@ certain way: those that the others hold already take nothing.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,8 @@ from ..dynamics.closures import closure_error, closure_jacobian, closure_jacobia
 from ..dynamics.forward_dynamics import solve
 from ..model.chain import Chain
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import inner, less, matrix_times, plus, unit
+from ..spatial.vectors import Scalars, inner, less, matrix_times, plus, unit
 
-Scalars = Sequence[Any]
 DEPENDENT = 1e-9  # pivot of P_hh, next to its diagonal entry, of a joint that others hold
 
 
@@ -53,7 +52,7 @@ class Constrained:
     M: Sequence[Scalars]
     mass: closed.Mass
     bias: Scalars  # J x = -bias
-    pushes: Any  # P e_i of every joint that can be held, by its number
+    pushes: Mapping[int, list[Any]]  # P e_i of every joint that can be held, by its number
     still = 1e-9  # of a joint that others hold: rounding
 
     def solve(

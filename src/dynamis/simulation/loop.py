@@ -311,11 +311,11 @@ def fixed_steps(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
             upto = len(recorder.t) if last else _row(done + steps, s.save_every)
             _advance_recorded(sim, loop, recorder, done, steps, last)
             progress(done + steps)
-            if not recorder.fine(upto):
+            if not recorder.accept(upto):
                 return
     if s.short:
         _short_end(sim, loop, recorder)
-        recorder.fine(len(recorder.t))
+        recorder.accept(len(recorder.t))
 
 
 def _steps_at_a_time(sim: Simulation, loop: Loop) -> int:
@@ -419,7 +419,7 @@ def by_samples(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
                 sim.latch(acts)
                 arm(acts, end)
             progress(end)
-            if not recorder.fine(_row(end, s.save_every)):
+            if not recorder.accept(_row(end, s.save_every)):
                 return
     _end_of_samples(sim, recorder)
 
@@ -438,4 +438,4 @@ def _end_of_samples(sim: Simulation, recorder: RunRecorder) -> None:
     end = s.duration if s.short else s.steps * s.dt
     sim.copied().plant_alone(end, s.short or s.dt, row)
     recorder.rows[:, -1:] = row
-    recorder.fine(len(recorder.t))
+    recorder.accept(len(recorder.t))

@@ -11,13 +11,12 @@ from ..dynamics.drives import shared
 from ..errors import OptionError
 from ..model.chain import Chain, Motor
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import plus
+from ..spatial.vectors import Scalars, plus
 from .tableau import Tableau
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-Scalars = Sequence[Any]
 STABLE = {1: 1.8, 2: 1.8, 4: 2.5}  # order to rate times step; the limits are 2, 2 and 2.79
 
 

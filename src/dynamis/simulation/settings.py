@@ -217,7 +217,7 @@ def _sensors(value: Any, robot: "Robot") -> Sensors:
     if not isinstance(sensors, Sensors):
         raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
     for noise in ("torque_noise", "position_noise"):
-        _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
+        finite(np.array(per_joint(getattr(sensors, noise), noise, robot)), noise, OptionError)
     return sensors
 
 
@@ -328,12 +328,6 @@ def spanned(s: Settings, duration: Any, save_every: Any, first: int = 0) -> Sett
     return changed(
         s, first=first, duration=duration, steps=steps, short=short, end=end, **thinned
     )  # fmt: skip
-
-
-def _finite(numbers: Sequence[float], name: str) -> None:
-    bad = [x for x in numbers if not math.isfinite(x)]
-    if bad:
-        raise OptionError(f"{name} holds {bad[0]}, expected finite numbers")
 
 
 def first_point(robot: "Robot", wanted: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -138,8 +138,8 @@ def _parts(sizes: Mapping[str, int], numbers: Any) -> dict[str, Any]:
 
 
 def plant_function(
-    plant: Plant, slots: Slots, tableau: Tableau, inputs: Inputs, parameters: Any,
-    measures: Measures | None = None,
+    plant: Plant, slots: Slots, tableau: Tableau, inputs: Inputs,
+    parameters: Callable[[Any], Plant] | None, measures: Measures | None = None,
 ) -> Function:  # fmt: skip
     """One step of the arm; `parameters` makes the plant from the constants after the time step.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arguments import flag
 from ..compile.arrays import finite, numbers, one_sample
-from ..compile.service import compiling, shared
+from ..compile.service import compiling, map_shared
 from ..control.law import Law
 from ..errors import ClosureError, DynamisError, OptionError, ShapeError, counted
 from ..lazy import cached_property
@@ -99,7 +99,7 @@ class Case:
         _keep_memory()
         workers = threads or 1
         with self._drawing:  # the first launch does not wait until all are drawn
-            drawn = shared(lambda block: self.draw(*self.span(block)), blocks, workers)
+            drawn = map_shared(lambda block: self.draw(*self.span(block)), blocks, workers)
         pairs = list(zip(drawn, self.values_of(drawn, threads), strict=True))
 
         def summary(pair: tuple[Draw, Values]) -> Summary:
@@ -107,10 +107,10 @@ class Case:
             return summed(draw.index, draw.factors, values)
 
         with self._summing:
-            return shared(summary, pairs, min(workers, SUMMING))
+            return map_shared(summary, pairs, min(workers, SUMMING))
 
     @cached_property
-    def _drawing(self) -> Any:
+    def _drawing(self) -> threading.Lock:
         return threading.Lock()
 
     @cached_property
