@@ -18,7 +18,6 @@ from .settings import Settings
 
 MEMORY = 8e9  # bytes
 NEAR_SINGULAR = 1e3  # condition number of the loops
-STABLE = {"euler": 2.0, "semi-implicit-euler": 2.0, "heun": 2.0, "rk4": 2.78}  # dt times decay rate
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
@@ -111,7 +110,7 @@ class RunRecorder:
         if s.robot.model.closures or len(viscous) != s.n:
             return ""
         rate, joint = fastest_stop(s.robot, viscous, q)
-        most = STABLE.get(s.tableau.name, np.inf)
+        most = np.inf if s.tableau.adaptive else s.tableau.stability_limit
         if rate * s.dt > most:
             return (
                 f": steps of {s.dt:g} s are too long for the viscous friction of joint "
