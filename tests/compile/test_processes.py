@@ -92,11 +92,11 @@ def test_robots_that_are_dropped_give_their_memory_back():
 
 
 def test_code_lives_as_long_as_its_robots_and_a_little_longer():
-    base, before = dy.load("planar-rr"), list(service._codes.values())
+    base, before = dy.load("planar-rr"), list(service._codes.held.values())
     for k in range(service.RECENT + 10):
         base.with_payload(2.0 + 1e-3 * k).potential_energy([0.1, 0.2])
     gc.collect()
-    held = [c for c in service._codes.values() if c not in before]
+    held = [c for c in service._codes.held.values() if c not in before]
     assert len(held) <= service.RECENT
     robot = base.with_payload(3.0)
     energy = robot.potential_energy([0.1, 0.2])
@@ -154,8 +154,8 @@ def test_bound_methods_go_to_other_processes():
 
 def test_work_shared_out_within_shared_work_ends():
     """Threads of the pool do not wait for one another."""
-    found = service.shared(
-        lambda k: sum(service.shared(lambda j: j * k, range(5), 4)), range(200), 4
+    found = service.map_shared(
+        lambda k: sum(service.map_shared(lambda j: j * k, range(5), 4)), range(200), 4
     )
     assert found == [10 * k for k in range(200)]
 
@@ -169,9 +169,9 @@ def test_shared_work_that_fails_is_over_when_it_is_told():
         done.append(k)
 
     with pytest.raises(ValueError, match="three"):
-        service.shared(work, range(40), 4)
+        service.map_shared(work, range(40), 4)
     told = len(done)
-    service.shared(lambda k: None, range(100), 4)  # as many threads as before have been here
+    service.map_shared(lambda k: None, range(100), 4)  # as many threads as before have been here
     assert len(done) == told
 
 
@@ -190,7 +190,7 @@ def test_nobody_waits_for_helpers_that_have_not_begun():
         found = []
         caller = threading.Thread(
             target=lambda: found.extend(
-                service.shared(lambda k: threading.get_ident(), range(9), 2)
+                service.map_shared(lambda k: threading.get_ident(), range(9), 2)
             ),
             daemon=True,
         )

@@ -53,6 +53,17 @@ def test_wrong_stages_and_embedded_weights_are_refused():
         replace(DORMAND_PRINCE, dense=((1.0, 0.0, 0.0, 0.0), *DORMAND_PRINCE.dense[1:]))
 
 
+@pytest.mark.parametrize("row", INTEGRATORS.values(), ids=lambda t: t.name)
+def test_decay_is_stable_up_to_the_limit_and_not_beyond(row):
+    def factor(z):  # y after a step of length 1 of y' = -z y, from y = 1
+        moved = lambda y, rates, weights: y + np.dot(weights, rates)  # noqa: E731
+        return row.steps(1.0, lambda y, c: -z * y, moved)[0]
+
+    limit = row.stability_limit
+    assert all(abs(factor(z)) <= 1.0 for z in np.linspace(0.0, 0.999 * limit, 50))
+    assert abs(factor(1.001 * limit)) > 1.0
+
+
 def test_the_pair_is_that_of_dormand_and_prince():
     np.testing.assert_allclose(DORMAND_PRINCE.b[:6], RK45.B, rtol=1e-15)
     np.testing.assert_allclose(DORMAND_PRINCE.c[:6], RK45.C, rtol=1e-15)

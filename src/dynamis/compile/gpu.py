@@ -5,19 +5,17 @@ import os
 import re
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ..errors import DeviceError, DynamisError, OptionError, shown
 from ..lazy import LOCK, package
-from .service import RECENT, Key, Ports, digest, stored
+from .service import CodeMemo, Key, Ports, digest, stored
 
 if TYPE_CHECKING:
     from .program import Program
@@ -200,8 +198,7 @@ class DeviceCode:
             )  # fmt: skip
 
 
-_codes: WeakValueDictionary[tuple, DeviceCode] = WeakValueDictionary()
-_recent: deque[DeviceCode] = deque(maxlen=RECENT)  # loading one again takes long
+_codes: CodeMemo[DeviceCode] = CodeMemo()
 
 
 def device_code(
@@ -240,15 +237,13 @@ def loaded(key: Key, text: Callable[[], bytes], ports: Ports, dtype: str, what: 
 
     `text` begins with a line of the operations and the threads of a block.
     """
-    with LOCK:
-        code = _codes.get(key)
-        if code is None:
-            head, _, ptx = stored(digest(*key), text, what).decode().partition("\n")
-            operations, threads = map(int, head.split())
-            code = _codes[key] = DeviceCode(ptx, operations, threads, ports, dtype)
-        if code not in _recent:
-            _recent.append(code)
-    return code
+
+    def read() -> DeviceCode:
+        head, _, ptx = stored(digest(*key), text, what).decode().partition("\n")
+        operations, threads = map(int, head.split())
+        return DeviceCode(ptx, operations, threads, ports, dtype)
+
+    return _codes.found(key, read)
 
 
 class Memory:

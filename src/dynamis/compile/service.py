@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from itertools import pairwise
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -54,7 +54,7 @@ class Ports(NamedTuple):
 
 
 class Code:
-    """Machine code of one kernel of one robot in one precision."""
+    """Machine code of one program (a kernel, a task, a law, a user's function) for one dtype."""
 
     def __init__(self, data: bytes, ports: Ports, dtype: str):
         from .machine import Loaded
@@ -186,7 +186,7 @@ def share(work: Callable[[int, int], None], spans: Iterable[tuple[int, int]], th
             raise error
 
 
-def shared(work: Callable[[T], R], items: Sequence[T], threads: int) -> list[R]:
+def map_shared(work: Callable[[T], R], items: Sequence[T], threads: int) -> list[R]:
     """What the work of every item gives, by up to `threads` threads at a time."""
     found: list[Any] = [None] * len(items)
 
@@ -211,8 +211,36 @@ def thread_count(threads: int | None, operations: int, count: int) -> int:
 
 
 Key = tuple[str, ...]  # texts that decide what a program computes
-_codes: WeakValueDictionary[tuple, Code] = WeakValueDictionary()
-_recent: deque[Code] = deque(maxlen=RECENT)
+
+
+class CodeMemo(Generic[T]):
+    """Code of this process by its key: as long as somebody holds it, and the last RECENT asked for.
+
+    Loading or linking it again takes long.
+    """
+
+    def __init__(self) -> None:
+        self.held: WeakValueDictionary[tuple, T] = WeakValueDictionary()
+        self._recent: deque[T] = deque(maxlen=RECENT)
+
+    def found(self, key: tuple, made: Callable[[], T]) -> T:
+        """The code of a key; made if it is not here."""
+        with LOCK:
+            code = self.held.get(key)
+            if code is None:
+                code = self.held[key] = made()
+            if code in self._recent:
+                self._recent.remove(code)
+            self._recent.append(code)
+        return code
+
+    def clear(self) -> None:
+        """Let go of all of it."""
+        self.held.clear()
+        self._recent.clear()
+
+
+_codes: CodeMemo[Code] = CodeMemo()
 
 
 def traced(
@@ -247,30 +275,24 @@ def compiled(
 ) -> Code:
     """Machine code of the program that `made` gives and `key` decides (None: its text does).
 
-    `what` it is called where it takes long.
-
-    `samples` at a time in vector registers: as many as fit unless given.
+    `samples` are computed at a time in vector registers: as many as fit unless given. `what` names
+    it to the user where compiling takes long.
     """
     if key is None:
         program = made()
         key, made = (program.text,), lambda: program
-    with LOCK:
-        memo = (key, ports, dtype, samples)
-        code = _codes.get(memo)
-        if code is None:
-            name = digest(*key, repr(ports), dtype, str(samples))
-            data = stored(name, lambda: object_of(made(), dtype, samples), what)
-            code = _codes[memo] = Code(data, ports, dtype)
-        if code in _recent:
-            _recent.remove(code)
-        _recent.append(code)
-    return code
+    texts = key
+
+    def linked() -> Code:
+        name = digest(*texts, repr(ports), dtype, str(samples))
+        return Code(stored(name, lambda: object_of(made(), dtype, samples), what), ports, dtype)
+
+    return _codes.found((texts, ports, dtype, samples), linked)
 
 
 def forget() -> None:
     """Let go of all code that no robot holds; the next is read from disk again."""
     _codes.clear()
-    _recent.clear()
 
 
 def stored(key: str, made: Callable[[], bytes], what: str) -> bytes:
@@ -288,14 +310,14 @@ def stored(key: str, made: Callable[[], bytes], what: str) -> bytes:
     return found
 
 
-def object_of(traced: "Program", dtype: str, samples: int | None = None) -> bytes:
+def object_of(program: "Program", dtype: str, samples: int | None = None) -> bytes:
     """Operation count and size of the first object, a newline, and one or two objects."""
     from .llvm_module import modules
     from .machine import object_code, width
 
-    ir, seldom = modules(traced, dtype, samples or width(dtype))
-    code = object_code(ir, traced.length)
-    head = f"{traced.length} {len(code)}\n".encode()
+    ir, seldom = modules(program, dtype, samples or width(dtype))
+    code = object_code(ir, program.length)
+    head = f"{program.length} {len(code)}\n".encode()
     return head + code + (object_code(seldom, seldom=True) if seldom else b"")
 
 

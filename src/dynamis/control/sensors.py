@@ -100,6 +100,10 @@ class Sensors:
         zero = [] if self.offset is None else per_joint(self.offset, "offset", robot, lowest=None)
         return [*step, 2.0 * math.pi * (self.velocity_filter or 0.0), *zero]
 
+    def offsets(self, n: int) -> slice:
+        """Where the zero errors of n joints stand among `constants`."""
+        return slice(n + 1, 2 * n + 1)
+
     def start(
         self, q: Scalars, qd: Scalars, dt: Any, constants: Scalars, fn: Functions
     ) -> dict[str, list[Any]]:
@@ -110,7 +114,7 @@ class Sensors:
     def counted(self, q: Scalars, constants: Scalars, fn: Functions) -> list[Any]:
         """Positions as the encoders give them."""
         if self.offset is not None:
-            q = plus(q, constants[len(q) + 1 :])
+            q = plus(q, constants[self.offsets(len(q))])
         if self.encoder is None:
             return list(q)
         rounded = []

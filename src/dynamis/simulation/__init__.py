@@ -1,4 +1,4 @@
-"""Simulation: an arm in time, with friction that holds, drives, sensors and controllers."""
+"""Simulation: an arm in time, with static friction (stiction), drives, sensors and controllers."""
 
 from ..control.sensors import Sensors
 from .run import Energy, Event, Measurement, Run

@@ -5,8 +5,7 @@ forces are others, and the error estimate would shrink the steps without end.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -50,7 +49,7 @@ def adaptive(sim: Simulation, recorder: RunRecorder) -> None:
         def record(k: int, state: np.ndarray) -> None:
             recorder.rows[:, k] = state[:, : recorder.kept]
             progress(k + 1)
-            if not recorder.ended and not recorder.fine(k + 1):
+            if not recorder.ended and not recorder.accept(k + 1):
                 raise StopIteration
 
         try:
@@ -115,7 +114,8 @@ def adaptive_steps(
     followed is NaN from then on; when none is left, TooShortError or LeftError tells when.
     """
     size, end = stages.slots.integrated, float(times[-1])
-    first, lost = min(longest, _first_step(times, breaks)), np.zeros(len(x), dtype=bool)
+    first, failed = min(longest, _first_step(times, breaks)), np.zeros(len(x), dtype=bool)
+    # time, step, next of `times`, next of `breaks`, events in a row that left no time between
     t, h, k, b, short = 0.0, first, 0, 0, 0
     if at_break is not None and len(breaks) and breaks[0] == 0.0:
         x, b = at_break(0, x), 1
@@ -127,17 +127,20 @@ def adaptive_steps(
         step = goal - t if last else h
         start, stop, rates = stages.step(x, t, step, tableau, forces, torque)
         errors = _errors(start, stop, rates, tableau, step, tolerance, size)
-        errors[lost] = 0.0
+        errors[failed] = 0.0
         error = float(np.max(errors))
-        if not error <= 1.0:
+        if not error <= 1.0:  # NaN too
             h = step * _step_factor(error, tableau.order)
-            if h < SHORTEST * end:
-                lost |= ~(errors <= 1.0)
-                if lost.all():
+            if h < SHORTEST * end:  # those with the error fail; the others begin with new steps
+                failed |= ~(errors <= 1.0)
+                if failed.all():
                     raise TooShortError(t, x)
-                x, h = np.where(lost[:, None], np.nan, x), first
+                x, h = np.where(failed[:, None], np.nan, x), first
             continue
 
+        # What happens within the step ends it: the state beyond is that of other forces. The step
+        # is made again up to there. Events that come again and again at one instant are ignored
+        # after REPEATS of them: time has to go on.
         share = _event(stages, start, rates, tableau, t, step, forces, torque)
         short = short + 1 if step * share <= SHORTEST * end else 0
         if share < 1.0 and short < REPEATS:
@@ -156,12 +159,12 @@ def adaptive_steps(
             x = at_break(b, x) if at_break is not None else x
             b += 1
         k = _recorded_at(stages, x, t, forces, torque, record, times, k)
-        if share == 1.0:
+        if share == 1.0:  # else h stays: an event says nothing of the error
             h = (max(h, step) if last else step) * _step_factor(error, tableau.order)
-        lost |= ~(np.abs(x[:, :size]) < PLAUSIBLE).all(axis=1)
-        if lost.all():
+        failed |= ~(np.abs(x[:, :size]) < PLAUSIBLE).all(axis=1)
+        if failed.all():
             raise LeftError(t)
-        x[lost] = np.nan
+        x[failed] = np.nan
     return x
 
 
@@ -180,8 +183,8 @@ def _first_step(times: np.ndarray, breaks: np.ndarray) -> float:
 
 
 def _recorded_at(
-    stages: Stages, x: np.ndarray, t: float, forces: Any, torque: Any,
-    record: Any, times: np.ndarray, k: int,
+    stages: Stages, x: np.ndarray, t: float, forces: Forces, torque: Torque | None,
+    record: Callable[[int, np.ndarray], None], times: np.ndarray, k: int,
 ) -> int:  # fmt: skip
     """Record the state at t itself, with the torques and friction that act from t on."""
     if k < len(times) and abs(times[k] - t) <= SAME * max(1.0, t):
@@ -204,7 +207,7 @@ def _acting(
 def _errors(
     start: np.ndarray,
     stop: np.ndarray,
-    rates: Any,
+    rates: Sequence[np.ndarray],
     tableau: Tableau,
     h: float,
     tolerance: float,
@@ -221,8 +224,8 @@ def _errors(
 
 
 def _event(
-    stages: Stages, start: np.ndarray, rates: Any, tableau: Tableau, t: float, h: float,
-    forces: Forces, torque: Torque | None,
+    stages: Stages, start: np.ndarray, rates: Sequence[np.ndarray], tableau: Tableau,
+    t: float, h: float, forces: Forces, torque: Torque | None,
 ) -> float:  # fmt: skip
     """The share of the step after which something changes; 1 if nothing does.
 

@@ -1,7 +1,7 @@
 """What a simulation runs: the plant, the control computer, their tasks and their signals."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,7 +58,7 @@ class Assembly:
         return [float(x) for x in self.s.robot.parameters.values]
 
     @cached_property
-    def parametrised(self) -> Any:
+    def parametrised(self) -> Callable[[Any], Plant] | None:
         """The plant of a parameter vector, if the members have their own."""
         return None if self.s.parameters is None else self._parametrised
 
@@ -253,8 +253,8 @@ class Assembly:
         if s.encoder_offsets is None:
             return self._computer_constants
         rows = np.tile(self._computer_constants, (s.count, 1))
-        n = len(s.driven)
-        rows[:, 2 + n : 2 + 2 * n] += s.encoder_offsets  # after time, steps and cut-off
+        computers = rows[:, 1:]  # after the sample time; those of the sensors come first
+        computers[:, s.sensors.offsets(len(s.driven))] += s.encoder_offsets
         return rows
 
     def constants(self, s: Settings, h: float | None = None) -> list[np.ndarray]:

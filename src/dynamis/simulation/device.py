@@ -35,11 +35,11 @@ class DeviceLoop:
             texts, programs = [], {}
             for task in self.tasks:
                 text = repr((task.period, task.phase, task.signals, task.constants))
-                if task.key is None:
+                if task.code_key is None:
                     programs[task.name] = task.program()
                     texts += [text, programs[task.name].text]
                 else:
-                    texts += [text, task.name, *task.key, repr(task.slots.sizes)]
+                    texts += [text, *task.code_key]
 
             def made() -> bytes:
                 from ..compile.llvm_gpu_loop import THREADS, LoopTask, loop_kernel
@@ -53,8 +53,9 @@ class DeviceLoop:
                 return f"{operations} {THREADS}\n{ptx_code(ir, operations)}".encode()
 
             key = ("gpu loop", *texts, repr((early, kept)), self.dtype.name, str(self.fused))
-            none = Ports((), (), (), ())
-            code = self._codes[early, kept] = loaded(key, made, none, "float64", "the simulation")
+            code = self._codes[early, kept] = loaded(
+                key, made, Ports((), (), (), ()), self.dtype.name, "the simulation"
+            )
         return code
 
     def chunk(self, s: Settings, m: Assembly, steps: int) -> int:

@@ -1,7 +1,7 @@
 """The mass matrix as a step uses it: accelerations of free joints, others held; with closures too.
 
     M x = b + held            of an arm, x given where a joint is held
-    M x = b + held + J^T f,  J x = bias        of a mechanism with closures
+    M x = b + held + J^T f,  J x + bias = 0    of a mechanism with closures
 
 Every way to push the mechanism moves it by P = M^-1 - M^-1 J^T (J M^-1 J^T)^-1 J M^-1. Joints that
 hold solve P_hh held = x_h - (P b)_h. More of them than degrees of freedom share the load in no
@@ -9,7 +9,7 @@ certain way: those that the others hold already take nothing.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,8 @@ from ..dynamics.closures import closure_error, closure_jacobian, closure_jacobia
 from ..dynamics.forward_dynamics import solve
 from ..model.chain import Chain
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import inner, less, matrix_times, plus, unit
+from ..spatial.vectors import Scalars, inner, less, matrix_times, plus, unit
 
-Scalars = Sequence[Any]
 DEPENDENT = 1e-9  # pivot of P_hh, next to its diagonal entry, of a joint that others hold
 
 
@@ -53,7 +52,7 @@ class Constrained:
     M: Sequence[Scalars]
     mass: closed.Mass
     bias: Scalars  # J x = -bias
-    pushes: Any  # P e_i of every joint that can be held, by its number
+    pushes: Mapping[int, list[Any]]  # P e_i of every joint that can be held, by its number
     still = 1e-9  # of a joint that others hold: rounding
 
     def solve(

@@ -1,10 +1,10 @@
-"""Loops over the steps of a simulation, and the four ways in which a run goes through time.
+"""Loops over the steps of a simulation, and the ways in which a run goes through time.
 
 MachineLoop, PythonLoop     run tasks step after step (`device.DeviceLoop`: on a GPU)
-in_machine_code             everything compiled: the arm, and a control law of the package
+fixed_steps                 the arm, and a control law of the package, in steps of one length
 by_samples                  a Python function as controller, asked at its sample time
-by_stages                   a Python function as controller, asked at every integrator stage
-adaptive                    steps of any length, with error control
+stages.by_stages            a Python function as controller, asked at every integrator stage
+adaptive.adaptive           steps of any length, with error control
 """
 
 import ctypes
@@ -297,11 +297,11 @@ def _row(step: int, every: int) -> int:
     return -(-step // every)
 
 
-# everything compiled
+# without functions of Python as controllers
 
 
-def in_machine_code(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
-    """Everything compiled, step after step."""
+def fixed_steps(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
+    """Every task by the loop itself, in steps of one length: machine code, a GPU, or Python."""
     s = sim.s
     chunk = _steps_at_a_time(sim, loop)
     with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
@@ -311,11 +311,11 @@ def in_machine_code(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
             upto = len(recorder.t) if last else _row(done + steps, s.save_every)
             _advance_recorded(sim, loop, recorder, done, steps, last)
             progress(done + steps)
-            if not recorder.fine(upto):
+            if not recorder.accept(upto):
                 return
     if s.short:
         _short_end(sim, loop, recorder)
-        recorder.fine(len(recorder.t))
+        recorder.accept(len(recorder.t))
 
 
 def _steps_at_a_time(sim: Simulation, loop: Loop) -> int:
@@ -419,7 +419,7 @@ def by_samples(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
                 sim.latch(acts)
                 arm(acts, end)
             progress(end)
-            if not recorder.fine(_row(end, s.save_every)):
+            if not recorder.accept(_row(end, s.save_every)):
                 return
     _end_of_samples(sim, recorder)
 
@@ -438,4 +438,4 @@ def _end_of_samples(sim: Simulation, recorder: RunRecorder) -> None:
     end = s.duration if s.short else s.steps * s.dt
     sim.copied().plant_alone(end, s.short or s.dt, row)
     recorder.rows[:, -1:] = row
-    recorder.fine(len(recorder.t))
+    recorder.accept(len(recorder.t))

@@ -16,13 +16,13 @@ from ..compile.arrays import NUMPY
 from ..control.law import PLAUSIBLE
 from ..errors import OptionError, did_you_mean, shown
 from ..spatial.functions import Functions
+from ..spatial.vectors import Scalars
 from .settings import stops_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
     from .run import Run
 
-Scalars = Sequence[Any]
 LEFT = "left"  # when an arm diverged, -1 if it did not: kept with every measure
 NOT_YET = -1.0
 

@@ -3,6 +3,7 @@
 Motors are treated in units of their own joint: torque times gear, speed over gear.
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,11 @@ from ..dynamics.drives import shared
 from ..errors import OptionError
 from ..model.chain import Chain, Motor
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import plus
-from .tableau import Tableau
+from ..spatial.vectors import Scalars, plus
+from .tableau import MARGIN, Tableau
 
 if TYPE_CHECKING:
     from ..robot import Robot
-
-Scalars = Sequence[Any]
-STABLE = {1: 1.8, 2: 1.8, 4: 2.5}  # order to rate times step; the limits are 2, 2 and 2.79
 
 
 def inductive(chain: Chain) -> list[int]:
@@ -31,13 +29,13 @@ def check_circuits(robot: "Robot", tableau: Tableau, dt: float) -> None:
 
     A current loop decays at its bandwidth, at a voltage limit at R/L.
     """
+    most = math.floor(10.0 * MARGIN * tableau.stability_limit) / 10.0  # a round one: it is told
     for i in inductive(robot.chain):
         circuit: Any = robot.chain.motors[i].circuit
         fast, what = float(circuit.bandwidth), "current_bandwidth"
         if circuit.voltage_limit is not None:
             fast, what = max((fast, what), (float(circuit.resistance / circuit.inductance), "R/L"))
-        if fast * dt > STABLE[tableau.order]:
-            most = STABLE[tableau.order]
+        if fast * dt > most:
             slower = "" if what == "R/L" else f"current_bandwidth = {most / dt:g}, or "
             raise OptionError(
                 f"the motor of {robot.model.links[i].joint_name!r} has {what} {fast:g} rad/s, "

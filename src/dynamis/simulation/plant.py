@@ -22,13 +22,12 @@ from ..dynamics.springs import sprung
 from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import less, plus
+from ..spatial.vectors import Scalars, less, plus
 from . import holding, motors
 from .holding import Box, directions, impacts, reversals
 from .inertia import ArmInertia, Constrained, inertia_at, put_back
 from .tableau import Tableau
 
-Scalars = Sequence[Any]
 ENDLESS = 1e300  # the force of a joint stop
 
 
@@ -146,7 +145,12 @@ class Plant:
         return replace(new, friction=plus(other, left))
 
     def _directions(
-        self, x: PlantState, inertia: Any, rest: Scalars, other: Scalars, fn: Functions
+        self,
+        x: PlantState,
+        inertia: ArmInertia | Constrained,
+        rest: Scalars,
+        other: Scalars,
+        fn: Functions,
     ) -> list[Any]:
         """Where every joint slides in the coming step; 0 where it holds."""
         boxes = self._boxes(x, other, fn)
@@ -275,7 +279,12 @@ class Plant:
         return holding.under_load(self.chain, slide, left, x.qd, d, fn)
 
     def _accelerations(
-        self, inertia: Any, rest: Scalars, other: Scalars, x: PlantState, fn: Functions
+        self,
+        inertia: ArmInertia | Constrained,
+        rest: Scalars,
+        other: Scalars,
+        x: PlantState,
+        fn: Functions,
     ) -> tuple[list[Any], list[Any]]:
         """Accelerations, and what friction and stops take."""
         zeros = [0.0] * len(rest)

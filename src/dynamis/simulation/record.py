@@ -1,6 +1,6 @@
 """Keeps what a simulation passes through, and makes a Run of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,6 @@ from .settings import Settings
 
 MEMORY = 8e9  # bytes
 NEAR_SINGULAR = 1e3  # condition number of the loops
-STABLE = {"euler": 2.0, "semi-implicit-euler": 2.0, "heun": 2.0, "rk4": 2.78}  # dt times decay rate
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
@@ -67,8 +66,11 @@ class RunRecorder:
         self.rows[:, row] = x[:, : self.kept]
         self.filled = max(self.filled, row + 1)
 
-    def fine(self, upto: int) -> bool:
-        """Whether the rows up to here are all of this world; one arm ends where they are not."""
+    def accept(self, upto: int) -> bool:
+        """Take the rows up to here as filled; whether the run goes on.
+
+        A single arm ends where a state is implausible, or at an event that is terminal.
+        """
         first = self.filled
         self.filled = upto
         if self.s.shape != ():
@@ -108,7 +110,7 @@ class RunRecorder:
         if s.robot.model.closures or len(viscous) != s.n:
             return ""
         rate, joint = fastest_stop(s.robot, viscous, q)
-        most = STABLE.get(s.tableau.name, np.inf)
+        most = np.inf if s.tableau.adaptive else s.tableau.stability_limit
         if rate * s.dt > most:
             return (
                 f": steps of {s.dt:g} s are too long for the viscous friction of joint "
@@ -201,8 +203,8 @@ class RunRecorder:
         bad = (~good).cumsum(1) > 0
         rows[bad] = float("nan")
         first = s.library.to_host((~bad).sum(1))
-        lost = first < len(self.t)
-        when = np.where(lost, np.append(self.t, np.nan)[first], np.nan)
+        diverged = first < len(self.t)
+        when = np.where(diverged, np.append(self.t, np.nan)[first], np.nan)
         parts = {
             name: rows[..., slices[name]].reshape((*s.shape, len(self.t), s.n))
             for name in ("q", "qd", "tau", "friction", "direction")
@@ -219,9 +221,9 @@ class RunRecorder:
             reference=None
             if wanted is None
             else State(*(like(rows, part) for part in np.split(wanted, 3, axis=1))),
-            diverged=lost.reshape(s.shape),
+            diverged=diverged.reshape(s.shape),
             diverged_at=when.reshape(s.shape),
-            message=f"{int(lost.sum())} of {s.count} diverged" if lost.any() else "",
+            message=f"{int(diverged.sum())} of {s.count} diverged" if diverged.any() else "",
         )
 
     def _safe(self, states: Mapping[str, np.ndarray], t: np.ndarray) -> str:
@@ -246,12 +248,14 @@ class RunRecorder:
         with np.errstate(invalid="ignore"):
             bad = ~(np.abs(rows[..., : 2 * s.n]) < PLAUSIBLE).all(axis=-1)
         bad = np.logical_or.accumulate(bad, axis=1)
-        lost = bad.any(axis=1)
-        when = np.where(lost, t[bad.argmax(axis=1)] if len(t) else 0.0, np.nan)
-        rows = np.where(bad[..., None], np.nan, rows) if lost.any() else rows
-        return lost.reshape(s.shape), when.reshape(s.shape), rows
+        diverged = bad.any(axis=1)
+        when = np.where(diverged, t[bad.argmax(axis=1)] if len(t) else 0.0, np.nan)
+        rows = np.where(bad[..., None], np.nan, rows) if diverged.any() else rows
+        return diverged.reshape(s.shape), when.reshape(s.shape), rows
 
-    def _measured(self, part: Any, t: np.ndarray, k: np.ndarray) -> Measurement:
+    def _measured(
+        self, part: Callable[[str], np.ndarray], t: np.ndarray, k: np.ndarray
+    ) -> Measurement:
         """What the computer logged at its samples that are among the rows."""
         s = self.s
         last = s.first + s.steps

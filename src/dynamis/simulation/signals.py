@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arrays import numbers
+from ..compile.arrays import finite, numbers
 from ..errors import OptionError, ShapeError, counted, shown
 from ..trajectory.trajectory import Trajectory
 from ..user_code import location
@@ -42,8 +42,7 @@ def force_per_arm(value: Any, name: str, core: tuple[int, ...]) -> np.ndarray | 
             "what differs from arm to arm stays while it runs: one row of each arm, or "
             "sim.step(tau, steps) with other torques from time to time",
         )
-    if not np.isfinite(given).all():
-        raise OptionError(f"{name} holds {given[~np.isfinite(given)][0]}, expected finite numbers")
+    finite(given, name, OptionError)
     return given.reshape(*given.shape[:axes], math.prod(core))
 
 

@@ -23,7 +23,7 @@ from ..lazy import once
 from ..robot import Robot
 from .adaptive import adaptive
 from .assembly import Assembly
-from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, in_machine_code, loop_of
+from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, fixed_steps, loop_of
 from .record import RunRecorder
 from .run import Run
 from .settings import Settings, settings, spanned, started, with_reference
@@ -206,7 +206,7 @@ class Simulator:
         self.robot, self.dt = robot, self._given.dt
         self.assembly = Assembly(self._given)
         self._s, self._x, self._steps = self._given, np.zeros((0, 0)), 0
-        self._over = NOT_STARTED  # why it cannot go on; empty if it can
+        self._halted = NOT_STARTED  # why it cannot go on; empty if it can
         self._loops: dict[bool, Loop] = {}  # by whether there are many arms
         self._repeat: Callable[[int], None] | None = None
         self._views: dict[str, np.ndarray] = {}  # parts of the state, (..., n)
@@ -241,7 +241,7 @@ class Simulator:
             self._x, self._repeat = x, None
             part, shape = self.assembly.slots.part, (*s.shape, s.n)
             self._views = {name: part(x, name).reshape(shape) for name in SEEN}
-        self._s, self._steps, self._over = s, 0, ""
+        self._s, self._steps, self._halted = s, 0, ""
 
     @property
     def t(self) -> float:
@@ -251,33 +251,35 @@ class Simulator:
     @property
     def q(self) -> np.ndarray:
         """Positions, (..., n)."""
-        return self._seen("q")
+        return self._copied("q")
 
     @property
     def qd(self) -> np.ndarray:
         """Velocities, (..., n)."""
-        return self._seen("qd")
+        return self._copied("qd")
 
     @property
     def tau(self) -> np.ndarray:
         """Torques that acted in the last step, (..., n)."""
-        return self._seen("tau")
+        return self._copied("tau")
 
-    def _seen(self, name: str) -> np.ndarray:
+    def _copied(self, name: str) -> np.ndarray:
+        """A copy of one part of the state, as an array of the library the start was given in."""
         if not self._views:
             self.reset()
         found = self._views[name].copy()
         return found if self._s.like is None else like(self._s.like, found)
 
     def _ready(self) -> None:
-        if self._over == NOT_STARTED:
+        """Reset it if that was never done; raise if it cannot go on."""
+        if self._halted == NOT_STARTED:
             self.reset()
-        if self._over:
-            raise OptionError(f"the simulator cannot go on: {self._over}", "call reset first")
+        if self._halted:
+            raise OptionError(f"the simulator cannot go on: {self._halted}", "call reset first")
 
     def step(self, tau: Any = None, steps: int = 1) -> None:
         """Let `steps` steps of dt pass; without a controller `tau` (..., n) is held from now on."""
-        if self._over:
+        if self._halted:
             self._ready()
         if type(steps) is not int or not 0 < steps <= MOST_STEPS:
             steps = whole(steps, "steps")
@@ -289,6 +291,7 @@ class Simulator:
         self._steps += steps
 
     def _hold(self, tau: Any) -> None:
+        """Let torques act from now on."""
         s = self._s
         if s.law is not None or s.function is not None:
             raise OptionError("tau was given, but the controller commands", "leave tau out")
@@ -332,18 +335,18 @@ class Simulator:
             )
         recorder = RunRecorder(s, self.assembly)
         if s.count:
-            self._pass(Simulation(s, self.assembly, self._x), recorder)
+            self._through(Simulation(s, self.assembly, self._x), recorder)
         self._steps += s.steps
         run = recorder.run()
         if not compiled or s.short or run.message:
-            self._over = run.message or f"a run of {s.duration:g} s has ended"
+            self._halted = run.message or f"a run of {s.duration:g} s has ended"
         return run
 
-    def _pass(self, sim: Simulation, recorder: RunRecorder) -> None:
-        """Let the time of a run pass, the way its controller and its steps ask for."""
+    def _through(self, sim: Simulation, recorder: RunRecorder) -> None:
+        """Let the time of a run pass, in the way that its controller and its integrator need."""
         s = sim.s
         if not s.tableau.adaptive and s.function is None:
-            in_machine_code(sim, self._loop, recorder)
+            fixed_steps(sim, self._loop, recorder)
         elif not s.tableau.adaptive and s.sampled:
             by_samples(sim, self._loop, recorder)
         else:

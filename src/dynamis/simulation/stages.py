@@ -171,7 +171,7 @@ def by_stages(sim: Simulation, recorder: RunRecorder) -> None:
             if k % s.save_every == 0:
                 recorder.put(row, start)
                 recorder.filled, row = row, row + 1
-                if not recorder.fine(row):
+                if not recorder.accept(row):
                     return
             x[...] = stages.finish(start, stop, end - t)
             t = float(end)
@@ -181,4 +181,4 @@ def by_stages(sim: Simulation, recorder: RunRecorder) -> None:
     sim.part("command")[...] = torque(t, sim.part("q"), sim.part("qd"))
     last = stages.call("begin", x, np.concatenate([[t], m.forces_at(t, t)]), s.dt)
     recorder.rows[:, -1] = last[:, : recorder.kept]
-    recorder.fine(len(recorder.t))
+    recorder.accept(len(recorder.t))

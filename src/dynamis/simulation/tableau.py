@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from ..arguments import one_of
 from ..lazy import cached_property
 
 Row = tuple[float, ...]
 ROUNDING = 1e-14
+MARGIN = 0.9  # of the stability limit: what is beyond it is refused
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,21 @@ class Tableau:
     def nodes(self) -> Row:
         """The distinct c, in order."""
         return tuple(sorted(set(self.c)))
+
+    @cached_property
+    def stability_limit(self) -> float:
+        """Largest z for which every step of y' = -r y with r h <= z takes y no farther from 0.
+
+        |R(-z)| <= 1, with R(z) = 1 + sum z^k b^T A^(k-1) 1
+        """
+        size = len(self.b)
+        A = np.array([[*row, *([0.0] * (size - len(row)))] for row in self.A])
+        terms, ones = [], np.ones(size)
+        for k in range(1, size + 1):
+            terms.append((-1.0) ** k * float(np.dot(self.b, ones)))
+            ones = A @ ones
+        ends = np.roots(terms[::-1]), np.roots([*terms[::-1], 2.0])  # R = 1 but at 0; R = -1
+        return min(float(z.real) for z in np.concatenate(ends) if z.real > 0.0 and z.imag == 0.0)
 
     def steps(self, start: Any, rate: Any, moved: Any) -> tuple[Any, list[Any]]:
         """(where a step leads from `start`, rates of its stages).

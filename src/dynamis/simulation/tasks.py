@@ -79,13 +79,17 @@ class Task:
     period: int = 1
     phase: int = 0
 
+    @property
+    def code_key(self) -> Key | None:
+        """What decides its code: `key` with the name and the layout of the state."""
+        return None if self.key is None else (self.name, *self.key, repr(self.slots.sizes))
+
     def code(self, members: int = 1, dtype: str = "float64") -> Code:
         """Machine code for one or for many members."""
         shapes = ((self.slots.size,), (self.signals,), (self.constants,))
         ports = Ports(("x", "signal", "constants"), shapes, ("x",), shapes[:1])
         samples, what = None if members > 1 else 1, f"the simulation ({self.name})"
-        key = None if self.key is None else (self.name, *self.key, repr(self.slots.sizes))
-        return compiled(key, self.program, ports, dtype, samples, what=what)
+        return compiled(self.code_key, self.program, ports, dtype, samples, what=what)
 
     def evaluated(self, x: np.ndarray, signal: np.ndarray, constants: np.ndarray) -> np.ndarray:
         """Every member by the function itself; signal and constants: one row, or one for each."""
@@ -134,8 +138,8 @@ def _parts(sizes: Mapping[str, int], numbers: Any) -> dict[str, Any]:
 
 
 def plant_function(
-    plant: Plant, slots: Slots, tableau: Tableau, inputs: Inputs, parameters: Any,
-    measures: Measures | None = None,
+    plant: Plant, slots: Slots, tableau: Tableau, inputs: Inputs,
+    parameters: Callable[[Any], Plant] | None, measures: Measures | None = None,
 ) -> Function:  # fmt: skip
     """One step of the arm; `parameters` makes the plant from the constants after the time step.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compile.arrays import numbers
-from ..compile.service import shared
+from ..compile.service import map_shared
 from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError
 from ..ik.driven import deciding, positions_along
@@ -160,12 +160,12 @@ class Ensemble:
                         if target.ndim == 2:
                             target[place] = given
 
-            shared(prepare, list(zip(blocks, places, strict=True)), threads)
+            map_shared(prepare, list(zip(blocks, places, strict=True)), threads)
             loop, steps, sim = self._loop(s), s.steps + 1, Simulation(s, m, x)
             chunk = loop.chunk(s, m, steps)  # type: ignore[union-attr]  # a DeviceLoop
             for first in range(0, steps, chunk):
                 sim.advance(loop, first, min(chunk, steps - first), constants=constants)
-            return shared(lambda place: self._results(x[place], s), places, threads)
+            return map_shared(lambda place: self._results(x[place], s), places, threads)
 
     def _results(self, x: np.ndarray, s: Settings) -> Values:
         """Measures from the accumulators in the states x (count, size) at the end."""

@@ -52,12 +52,12 @@ def forward_dynamics(
 
 
 def fk(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
-    """Pose of the tool in the base frame, (..., 4, 4)."""
+    """Pose of the tool in the reference frame, (..., 4, 4)."""
     return _one(robot, "fk", (q,), parameters)
 
 
 def jacobian(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
-    """Geometric Jacobian of the tool in the base frame, (..., 6, n), linear rows first."""
+    """J: (v, w) = J qd, linear rows first, in base axes, (..., 6, n)."""
     return _one(robot, "jacobian", (q,), parameters)
 
 
