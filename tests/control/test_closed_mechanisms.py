@@ -106,7 +106,7 @@ def test_what_the_drives_do_not_decide_is_refused():
     with pytest.raises(OptionError, match="2 degrees of freedom that its 1 drive"):
         Law(dy.control.ComputedTorque(100.0, 20.0), under, 1e-3).start([0.1], [0.0], MATH)
     assert len(Law(dy.control.JointPID(100.0), under, 1e-3).start([0.1], [0.0], MATH)) == 5
-    with pytest.raises(OptionError, match="no mass matrix of its drives: they are not its coordinates"):
+    with pytest.raises(OptionError, match="no mass matrix of its drives"):
         Law(dy.control.JointPID(100.0), under, 1e-3, safe="gravity")
 
 
