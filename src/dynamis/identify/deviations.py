@@ -27,6 +27,8 @@ EDGES = 0.5 ** np.arange(8.0, 0.0, -1.0)  # cycles per row: upper ends of the oc
 ENOUGH = 12.0  # independent numbers that a level is estimated from: octaves with fewer are joined
 TAPERED = 2.0 / 3.0  # of those numbers that the taper of the residuals leaves
 ROUNDS = 6  # of weighted least squares
+# standard deviations on either side of an interval of a normal distribution, by its probability
+NORMAL = {0.95: 1.96, 0.99: 2.576}
 FEW = 4.0  # independent numbers: with fewer, Student's distribution has hardly a variance
 
 

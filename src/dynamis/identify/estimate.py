@@ -469,5 +469,5 @@ def friction_curve(
     columns = wanted.of_kind(*CURVE)
     zero = np.zeros_like(qd)
     Z = wanted.tree_regressor(zero, qd, zero)[:, joint, columns]
-    spread = np.einsum("ka,ab,kb->k", Z, estimate.covariance[np.ix_(columns, columns)], Z)
-    return v, Z @ estimate.values[columns], np.sqrt(np.maximum(spread, 0.0))
+    variance = np.einsum("ka,ab,kb->k", Z, estimate.covariance[np.ix_(columns, columns)], Z)
+    return v, Z @ estimate.values[columns], np.sqrt(np.maximum(variance, 0.0))

@@ -72,14 +72,15 @@ def information(
         for samples in motions:
             for Y, torque, weight, _ in samples.blocks(unknowns):
                 tau, w = torque, weight
-                if known is not None:
+                if known is not None:  # their torque goes to the right-hand side
                     fixed = ~np.isnan(known)
                     tau = tau - Y[..., fixed] @ known[fixed]
-                    Y[..., fixed] = 0.0
+                    Y[..., fixed] = 0.0  # not removed: columns keep the numbers of the unknowns
                 if weigh is not None and x is not None:
                     w = weigh(tau - Y @ np.where(np.isnan(x), 0.0, x), w)
                 joined = np.concatenate([Y, tau[..., None]], axis=-1)
                 joined *= w[..., None]
+                # errors are relative to the whole torque, so what was taken off is kept aside
                 more = 0.0 if known is None else (w * w * (torque**2 - tau**2)).sum(axis=0)
                 yield joined, (w > 0.0).sum(axis=0), more
 
@@ -87,6 +88,7 @@ def information(
         factors, rows = np.zeros((n, size, size)), np.zeros(n, dtype=int)
         beside = 0.0
         for joined, count, more in blocks():
+            # joint by joint: their noise, and so their weights, are not known yet
             for j in range(n):
                 block = np.ascontiguousarray(joined[:, j])
                 if squared:
@@ -98,6 +100,8 @@ def information(
         factors = np.stack([_root(g) for g in factors]) if squared else factors
         return Information(factors, rows, beside)
 
+    # Gram matrices are one product per block, several times faster than QR, but square the
+    # condition number: where that costs too many digits, the motions are passed a second time
     if method == "qr":
         return added(squared=False)
     found = added(squared=True)
@@ -175,7 +179,7 @@ class Gain:
 class Solution:
     """Unknowns with their covariance, and the standard deviation of the torque noise per joint.
 
-    The covariance is that of white noise; `deviations.covariance` is that of noise of any colour.
+    The covariance is that of white noise; `Bands.covariance` is that of noise of any colour.
     """
 
     x: np.ndarray

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 WORST = 1e7  # condition number beyond which directions show nothing
 LINEAR = ("viscous", "coulomb", "offset")  # kinds of friction that may have changed
 SEARCHED = 1.0  # s: how far two recordings of one motion may be shifted
-SAME = 0.05  # of a joint's spread: how far two runs of one motion may be apart
+SAME = 0.05  # of a joint's standard deviation: how far two runs of one motion may be apart
 NAMES = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
@@ -271,7 +271,7 @@ def same_motion(free: Log, loaded: Log) -> float:
     if not off.max() <= SAME:
         raise OptionError(
             f"free {free.name!r} and loaded {loaded.name!r} are different motions: joint "
-            f"{int(off.argmax()) + 1} is {100 * off.max():.3g} % of its spread apart",
+            f"{int(off.argmax()) + 1} is {100 * off.max():.3g} % of its standard deviation apart",
             f"record the same motion twice, starting within {SEARCHED:g} s of each other",
         )
     return nominal + s

@@ -682,7 +682,7 @@ class Robot:
             return self._named_parts(closed_terms(self, q, qd, qdd), options)
         zero = np.zeros(self.n)
         gravity = self.gravity_torque(q)
-        resist = self.friction_torque(qd)
+        friction = self.friction_torque(qd)
         moving = self.inverse_dynamics(q, qd, zero)
         inertial = self.inverse_dynamics(q, qd, qdd) - moving
         loaded: Any = 0.0
@@ -690,7 +690,7 @@ class Robot:
             still, both = (self.load_friction(q, qd, a) for a in (zero, qdd))
             moving, inertial = moving - still, inertial - (both - still)
             loaded = both
-        coriolis, springs = moving - gravity - resist, {}
+        coriolis, springs = moving - gravity - friction, {}
         if self.model.loads:
             springs["load"] = self.load_torque(q, qd)
             coriolis = coriolis - springs["load"]
@@ -698,9 +698,9 @@ class Robot:
             C: Any = self.coriolis_matrix(q, qd)
             both, coriolis = coriolis, np.einsum("...ij,...j", C, qd)  # type: ignore[arg-type]
             springs["spring"] = both - coriolis
-        resist = resist + loaded
+        friction = friction + loaded
         names = ("inertial", "coriolis", "gravity", "friction")
-        parts = dict(zip(names, (inertial, coriolis, gravity, resist), strict=True))
+        parts = dict(zip(names, (inertial, coriolis, gravity, friction), strict=True))
         return self._named_parts(parts | springs, options)
 
     def _named_parts(
