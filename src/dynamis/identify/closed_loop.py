@@ -32,8 +32,8 @@ from .estimate import Estimate, validation
 from .feasible import feasible, links_of, physical
 from .information import (
     NEGLIGIBLE,
-    Gain,
     Information,
+    NoiseGain,
     Solution,
     completed,
     condition,
@@ -48,7 +48,7 @@ from .unknowns import BESIDE_ROBOT, Unknowns
 
 if TYPE_CHECKING:
     from ..control.sensors import Sensors
-    from .estimators import Task
+    from .estimators import FitProblem
 
 ROUNDS = 5
 SMOOTH = 4.0  # of the motion's band: the cut-off of an instrument made of the motion itself
@@ -64,17 +64,17 @@ class Moments(NamedTuple):
     own: np.ndarray
 
 
-def instrumental(task: "Task", motion: Motion | None = None) -> Solution:
+def instrumental(problem: "FitProblem", motion: Motion | None = None) -> Solution:
     """The estimate with instruments along `motion`, without one along a smoother measured motion.
 
-    `motion` gives, for unknowns, the samples of a motion on the same grid as the task's.
+    `motion` gives, for unknowns, the samples of a motion on the same grid as the problem's.
     """
-    found = weighted(task.info)
-    free = np.ones(len(found.x), bool) if task.known is None else np.isnan(task.known)
-    smooth = [] if motion else [smoother(samples, task.unknowns) for samples in task.motions]
+    found = weighted(problem.info)
+    free = np.ones(len(found.x), bool) if problem.known is None else np.isnan(problem.known)
+    smooth = [] if motion else [smoother(samples, problem.unknowns) for samples in problem.motions]
     for _ in range(ROUNDS if motion else 1):
-        clean = motion(completed(found.x, task.known)) if motion else smooth
-        last, found = found, _solved(task, clean, found, free)
+        clean = motion(completed(found.x, problem.known)) if motion else smooth
+        last, found = found, _solved(problem, clean, found, free)
         deviations = np.sqrt(np.maximum(np.diag(found.covariance), 1e-300))
         if np.abs((found.x - last.x) / deviations)[free].max(initial=0.0) < SETTLED:
             break
@@ -113,31 +113,33 @@ def simulated(
     return motion
 
 
-def noise_bias(task: "Task", gain: Gain) -> np.ndarray:
+def noise_bias(problem: "FitProblem", gain: NoiseGain) -> np.ndarray:
     """What instruments would change of the unknowns, (m,): noise of the motion biases them so.
 
     The comparison of Durbin, Wu and Hausman: without noise in the regressor both estimates agree.
     """
     if gain.instruments is not None:
         return np.zeros(len(gain.x))
-    smooth = [smoother(samples, task.unknowns) for samples in task.motions]
-    free = np.ones(len(gain.x), bool) if task.known is None else np.isnan(task.known)
-    total = np.tensordot(gain.weights**2, moments(task, smooth, gain).mixed, 1)[free]
+    smooth = [smoother(samples, problem.unknowns) for samples in problem.motions]
+    free = np.ones(len(gain.x), bool) if problem.known is None else np.isnan(problem.known)
+    total = np.tensordot(gain.weights**2, moments(problem, smooth, gain).mixed, 1)[free]
     bias = np.zeros(len(gain.x))
     bias[free] = _inverse(total[:, :-1][:, free]) @ (total[:, -1] - total[:, :-1] @ gain.x)
     return bias
 
 
-def moments(task: "Task", instruments: Sequence[Samples], gain: Gain | None = None) -> Moments:
+def moments(
+    problem: "FitProblem", instruments: Sequence[Samples], gain: NoiseGain | None = None
+) -> Moments:
     """Add up regressor and torque against the instruments, rows weighted as the motion's.
 
     Or as `gain` weighs them.
     """
-    unknowns, known = task.unknowns, task.known
+    unknowns, known = problem.unknowns, problem.known
     n, m = unknowns.rows, len(unknowns)
     mixed, own = np.zeros((n, m, m + 1)), np.zeros((n, m, m))
     fixed = np.zeros(m, bool) if known is None else ~np.isnan(known)
-    for samples, clean in zip(task.motions, instruments, strict=True):
+    for samples, clean in zip(problem.motions, instruments, strict=True):
         pairs = zip(samples.blocks(unknowns), clean.blocks(unknowns), strict=True)
         for (Y, torque, counted, _), (own_Y, *_) in pairs:
             weight = counted
@@ -155,23 +157,23 @@ def moments(task: "Task", instruments: Sequence[Samples], gain: Gain | None = No
 
 
 def _solved(
-    task: "Task", instruments: Sequence[Samples], last: Solution, free: np.ndarray
+    problem: "FitProblem", instruments: Sequence[Samples], last: Solution, free: np.ndarray
 ) -> Solution:
-    w2, sums = last.weights**2, moments(task, instruments)
+    w2, sums = last.weights**2, moments(problem, instruments)
     total = np.tensordot(w2, sums.mixed, 1)[free]
     A, b = total[:, :-1][:, free], total[:, -1]
     P = _inverse(A)
     x = np.zeros(len(free))
     x[free] = P @ b
-    sigma = torque_noise(task.info, x)
+    sigma = torque_noise(problem.info, x)
     # each joint's noise passes through x = A^-1 sum w^2 Z^T tau
     noise = np.tensordot((w2 * sigma) ** 2, sums.own, 1)[np.ix_(free, free)]
     covariance, inverse = np.zeros((2, len(x), len(x)))
     covariance[np.ix_(free, free)] = P @ noise @ P.T
     inverse[np.ix_(free, free)] = P
     weights = joint_weights(sigma)
-    shown = condition(task.info.stacked(weights)[:, :-1])
-    gain = Gain(x, inverse, last.weights, instruments)
+    shown = condition(problem.info.stacked(weights)[:, :-1])
+    gain = NoiseGain(x, inverse, last.weights, instruments)
     return Solution(x, covariance, sigma, weights, shown, gain)
 
 

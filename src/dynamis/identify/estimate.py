@@ -350,7 +350,7 @@ def fitted(unknowns: Unknowns, x: np.ndarray) -> Torque:
 
     def torque(samples: Samples) -> np.ndarray:
         linear = [Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)]
-        return np.concatenate(linear) + unknowns.rest(samples.q, samples.qd)
+        return np.concatenate(linear) + unknowns.fixed_torque(samples.q, samples.qd)
 
     return torque
 

@@ -161,7 +161,7 @@ NEGLIGIBLE = 1e-9  # singular values this small next to the largest carry no inf
 
 
 @dataclass(frozen=True, eq=False)
-class Gain:
+class NoiseGain:
     """The way of the torque noise e to the unknowns: x - true = inverse sum_j w_j^2 Z_j^T e_j.
 
     Z is the regressor itself without `instruments`; `weigh` re-weights its rows. `x` are the
@@ -187,7 +187,7 @@ class Solution:
     sigma: np.ndarray  # (n,)
     weights: np.ndarray  # (n,)
     condition: float
-    gain: Gain
+    gain: NoiseGain
     blind: np.ndarray | None = None  # unknowns that the motion does not show, or not apart
     left_out: int = 0  # directions of the unknowns that total least squares had to do without
 
@@ -265,7 +265,7 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
         Y = F[:, :-1]
         noise += (w * w * sd) ** 2 * (Y.T @ Y)
     blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
-    gain = Gain(x, P, weights)
+    gain = NoiseGain(x, P, weights)
     return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), gain, blind)
 
 

@@ -105,7 +105,7 @@ class Samples:
             cut = slice(low, high)
             warm = None if self.temperature is None else self.temperature[cut]
             Y = unknowns.regressor(self.q[cut], self.qd[cut], self.qdd[cut], warm)
-            tau = self.tau[cut] - unknowns.rest(self.q[cut], self.qd[cut])
+            tau = self.tau[cut] - unknowns.fixed_torque(self.q[cut], self.qd[cut])
             if filtered:
                 Y, tau = map(self.low_passed, (Y, tau))
             keep = np.arange(first, last, every)

@@ -175,12 +175,12 @@ class Unknowns:
         if not len(loads) or self.rigid is None:
             return
         rigid = self.of_kind(*RIGID)
-        torque = np.abs(columns[..., rigid] @ self.rigid[rigid] + self._rigid_rest(q, qd))
+        torque = np.abs(columns[..., rigid] @ self.rigid[rigid] + self._fixed_rigid_torque(q, qd))
         shaped = self._loaded.load_shares(qd) / UNIT_LOAD * torque
         for k in loads:
             columns[:, self.joints[k], k] = shaped[:, self.joints[k]]
 
-    def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
+    def fixed_torque(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
         """Torque of laws and springs that no unknown multiplies, (N, rows); 0.0: there are none."""
         if not (self.robot.model.own_laws or self.described):
             return 0.0
@@ -194,12 +194,12 @@ class Unknowns:
         described = np.isin(self.full_names, self.described)
         return np.where(described, self.robot.parameters.values, 0.0)
 
-    def _rigid_rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
-        """The part of `rest` that joints transmit: without friction."""
+    def _fixed_rigid_torque(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
+        """The part of `fixed_torque` that joints transmit: without friction."""
         if not (self.robot.model.loads or self.described):
             return 0.0
         friction = self.robot.kernel("friction_torque", parameters="argument")
-        return self.rest(q, qd) - friction(qd, self.kept)
+        return self.fixed_torque(q, qd) - friction(qd, self.kept)
 
     @cached_property
     def references(self) -> list[float]:
@@ -378,7 +378,7 @@ def unknowns(
     ]
     if robot.model.closures:
         bodies, others = _friction_joined(shaped, bodies, others)
-    others, described = _told_apart(shaped, bodies, others)
+    others, described = _distinguishable(shaped, bodies, others)
     names, kinds, joints, columns, groups = zip(*bodies, *others, strict=True)
     hidden = tuple(
         name
@@ -502,7 +502,7 @@ def _coefficients(
 # unknowns that give the same torques
 
 
-def _told_apart(
+def _distinguishable(
     robot: "Robot", bodies: Sequence[Unknown], others: Sequence[Unknown]
 ) -> tuple[list[Unknown], tuple[str, ...]]:
     """`others` without springs and laws whose columns are sums of other columns; names of these.
