@@ -1,7 +1,7 @@
 """Base parameters and their significance: tau = Y_base(q, qd, qdd) beta,  beta = B phi."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -278,8 +278,8 @@ def significance(
     kept = np.where(shares >= percent, base.values, 0.0)
     full = np.zeros(base.matrix.shape[1])
     full[list(base.columns)] = kept  # a base parameter alone stands for all that is grouped with it
-    rest = robot.with_parameters(full).model
-    approximate = type(robot)(replace(rest, name=f"{rest.name} (approximate)"))
+    rest = robot.with_parameters(full)
+    approximate = rest._with_model(name=f"{rest.name} (approximate)")
     state = states()
     exact = robot.inverse_dynamics(*state)
     off = (approximate.inverse_dynamics(*state) - exact)[..., None]

@@ -8,12 +8,13 @@ import numpy as np
 
 from ..errors import OptionError
 from ..ik.driven import assembly, random_motion
-from ..lazy import installed, once
+from ..lazy import installed
 from ..model.chain import Chain
 from ..model.conventions import CONVENTIONS
 from ..model.model import Model
 from ..model.parameters import parameter_names
 from ..model.quantity import Expression
+from ..robot.closing import tree_of
 from ..spatial.frames import compose
 from ..spatial.inertia import from_linear, linear, transformed, transformed_back
 
@@ -63,7 +64,7 @@ def random_regressor(robot: "Robot", count: int = SAMPLES, seed: int = 1) -> np.
     if robot.model.closures:
         size = len(parameter_names(robot.model))
         states = random_motion(robot, max(count, ENOUGH * size // robot.dof), rng)
-        tree = once(robot, "tree", robot.without_closures)
+        tree = tree_of(robot)
         Y = tree._calls.interpreted("regressor", states._asdict())
         return _with_drives(robot, assembly(robot).lowered(states.q, Y))
     size = max((abs(x) for joint in chain.joints for x in joint.placement.p), default=0.0) or 1.0
@@ -367,7 +368,7 @@ def _closed(
     Z^T Y sees parameters through Y alone: what the tree groups stays grouped. Which of its base
     parameters the loops do not tell apart depends on lengths: numbers alone say.
     """
-    tree = once(robot, "tree", robot.without_closures)
+    tree = tree_of(robot)
     size, tolerance = A.shape[1], evidence.tolerance
     Y = _with_drives(robot, random_regressor(tree))
     Y = Y if left_out is None else np.where(left_out, 0.0, Y)

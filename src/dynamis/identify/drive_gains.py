@@ -108,7 +108,7 @@ def identify_drive_gains(
     whole(draws, "draws", 2, MOST_DRAWS)
     whole(seed, "seed", 0)
     Processing(cutoff=cutoff)  # refuses what is no frequency
-    bare = type(robot)(replace(robot.model, payload=None))
+    bare = robot._with_model(payload=None)
     model, shift = changed_friction(friction), same_motion(free, loaded)
 
     def columns(s: Samples) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ Nemirovskii 1994), so P stays positive definite.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +105,7 @@ class PayloadObserver(Observer):
         refuse_closures(given.model.closures, "PayloadObserver")
         if given.model.payload is None:
             return given
-        return once(given, "bare", lambda: type(given)(replace(given.model, payload=None)))
+        return once(given, "bare", lambda: given._with_model(payload=None))
 
     @checked
     def gains(self, robot: "Robot") -> Values:

@@ -16,13 +16,14 @@ from ..base.base_parameters import BaseParameters, base_parameters, sum_text
 from ..base.groupings import random_regressor, short
 from ..errors import ModelError, OptionError, shown
 from ..ik.driven import Motion, alike, assembly
-from ..lazy import cached_property, once
+from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..model.closure import refuse_closures
 from ..model.friction import Friction, sides
 from ..model.link import Link
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS, parameter_names
 from ..model.quantity import resolve
+from ..robot.closing import tree_of
 from .frictions import FrictionModel
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class Unknowns:
         for link in model.links:
             load = UNIT_LOAD if _may_rub_under_load(link) else 0.0
             links.append(replace(link, drive=None, friction=replace(link.friction, load=load)))
-        return type(self.robot)(replace(model, links=tuple(links), gear_matrix=None))
+        return self.robot._with_model(links=tuple(links), gear_matrix=None)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """A full parameter vector with these unknowns, nearest to the robot's own values."""
@@ -236,7 +237,7 @@ class Unknowns:
                 "estimator='feasible' keeps its coefficients at 0 or above",
             ) from error
         if findings != robot.model.findings:  # those of the robot as described are about that one
-            robot = type(robot)(replace(robot.model, findings=findings))
+            robot = robot._with_model(findings=findings)
         if not len(self.of_kind(*BESIDE_ROBOT)):
             return robot
         names = robot.model.joint_names
@@ -246,7 +247,7 @@ class Unknowns:
             else link
             for link in robot.model.links
         ]
-        return type(robot)(replace(robot.model, links=tuple(links)))
+        return robot._with_model(links=tuple(links))
 
     def _with_friction(self, link: Link, joint: int, x: np.ndarray) -> Link:
         """A link with the root, the slope by temperature and the load of its joint among x."""
@@ -282,11 +283,6 @@ class Unknowns:
             joint = self.names[k].split(" ")[0].removesuffix("offset")
             x[k] += 0.5 * (by_name[f"{joint}coulomb+"] + by_name[f"{joint}coulomb-"])
         return x
-
-
-def tree_of(robot: "Robot") -> "Robot":
-    """The robot without its closures."""
-    return once(robot, "tree", robot.without_closures) if robot.model.closures else robot
 
 
 def reference_temperatures(robot: "Robot") -> list[float]:
@@ -411,7 +407,7 @@ class _Parameters:
 
 def _base_parameters(robot: "Robot", rotors: bool) -> BaseParameters:
     """Base parameters of bodies and rotors, without springs and loads, with plain friction."""
-    rigid = type(robot)(replace(robot.model, springs=(), loads=()))
+    rigid = robot._with_model(springs=(), loads=())
     # a smooth law nearly hides its offset at speed
     plain = alike(robot, FrictionModel("plain").applied(rigid))
     with_friction = not robot.model.closures  # else friction may look like gravity

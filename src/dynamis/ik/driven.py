@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.spatial import KDTree
 
-from ..dynamics.mobility import assemblies
+from ..dynamics.mobility import known_assemblies
 from ..errors import ClosureError, OptionError, counted
 from ..lazy import once
 from ..robot.closing import undriven
@@ -59,8 +59,7 @@ class DrivenAssembly:
     def _sound(self) -> np.ndarray:
         """The first assembly known that is not singular."""
         robot = self.robot
-        starts = [tuple(q) for q in robot.model.configurations.values()]
-        found = np.array(assemblies(robot.chain, starts)[0])
+        found = np.array(known_assemblies(robot.chain, robot.model))
         sound = found[robot.closure_status(found) == 0.0]
         if not len(sound):
             raise ClosureError(

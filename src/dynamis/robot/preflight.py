@@ -1,6 +1,5 @@
 """Preflight of a robot: what its model gives away, and what only its dynamics do."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,7 +79,7 @@ def _undefined(robot: "Robot", tried: Tried) -> list[Finding]:
     home = np.zeros((1 if possible else 0, robot.n))
     found = []
     for spring in robot.model.springs:
-        alone = type(robot)(replace(robot.model, springs=(spring,)))
+        alone = robot._with_model(springs=(spring,))
         torque = alone._calls.interpreted("spring_torque", {"q": np.concatenate([tried.q, home])})
         bad = np.isnan(torque).any(axis=1)
         there = bad[: len(tried.q)]
