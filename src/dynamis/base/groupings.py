@@ -81,12 +81,21 @@ def _with_drives(robot: "Robot", Y: np.ndarray) -> np.ndarray:
     return np.where(rotors, 0.0, Y)
 
 
-def scaled(A: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of unit length, those that are zero up to rounding exactly zero; their lengths."""
+def scaled(A: np.ndarray, tolerance: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of unit length, and their lengths (1 for zero columns).
+
+    Those not above the tolerance, next to the longest, are made exactly zero.
+    """
     lengths = np.linalg.norm(A, axis=0)
-    live = lengths > tolerance * lengths.max(initial=0.0)
-    lengths = np.where(live, lengths, 1.0)
-    return np.where(live, A / lengths, 0.0), lengths
+    zero = lengths <= tolerance * lengths.max(initial=0.0)  # NaN is not: it must not pass unseen
+    lengths = np.where(zero, 1.0, lengths)
+    return np.where(zero, 0.0, A / lengths), lengths
+
+
+def lstsq(A: np.ndarray, b: np.ndarray, rcond: float) -> np.ndarray:
+    """The least x of min |A x - b|, columns of A at unit length; b (rows,) or (rows, k)."""
+    unit, lengths = scaled(A)
+    return (np.linalg.lstsq(unit, b, rcond=rcond)[0].T / lengths).T
 
 
 def numeric_rank(A: np.ndarray, tolerance: float = TOLERANCE) -> Rank:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arguments import checked, number, whole
+from ..base.groupings import lstsq, scaled
 from ..errors import DynamisError, OptionError
 from ..logs.log import Log
 from ..model.closure import refuse_closures
@@ -38,9 +39,8 @@ from .information import (
     completed,
     condition,
     joint_weights,
-    lstsq,
-    scaled,
     torque_noise,
+    truncated_inverse,
     weighted,
 )
 from .processing import Processing, Samples, band, is_even, lowpass, prepare, rates
@@ -182,8 +182,7 @@ def _inverse(A: np.ndarray) -> np.ndarray:
     rows, row_size = scaled(A.T)
     unit, size = scaled(rows.T)
     U, s, Vt = np.linalg.svd(unit)
-    inverse = np.where(s > NEGLIGIBLE * s[0], 1.0 / np.maximum(s, 1e-300), 0.0)
-    return (Vt.T * inverse) @ U.T / np.outer(size, row_size)
+    return (Vt.T * truncated_inverse(s)[0]) @ U.T / np.outer(size, row_size)
 
 
 class LoopError(DynamisError):

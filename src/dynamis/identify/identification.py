@@ -9,6 +9,7 @@ import numpy as np
 from scipy.ndimage import binary_dilation
 
 from ..arguments import checked, choice, is_word, number, one_of
+from ..base.groupings import lstsq
 from ..errors import OptionError, shown
 from ..ik.driven import random_motion
 from ..lazy import cached_property
@@ -45,11 +46,11 @@ from .estimate import Estimate, Validation, handed_over, validation
 from .estimators import FitProblem, Found, estimator_named, with_loads
 from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
 from .information import (
+    NEGLIGIBLE,
     Information,
     completed,
     information,
     joined,
-    scaled,
     told_apart,
     weighted,
 )
@@ -539,10 +540,9 @@ def total_covariance(
     `covariance` is the second step's, `info` its motions' with nothing taken as known.
     """
     k = np.isfinite(slow.known)
-    unit, lengths = scaled(info.stacked(weights)[:, :-1])
+    R = info.stacked(weights)[:, :-1]
     T = np.eye(len(k))
-    T[np.ix_(~k, k)] = -np.linalg.lstsq(unit[:, ~k], unit[:, k], rcond=1e-9)[0]
-    T[np.ix_(~k, k)] *= lengths[k] / lengths[~k, None]
+    T[np.ix_(~k, k)] = -lstsq(R[:, ~k], R[:, k], NEGLIGIBLE)
     return covariance + T[:, k] @ slow.covariance[np.ix_(k, k)] @ T[:, k].T
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from ..base.groupings import scaled
 from ..errors import OptionError
 from .processing import Samples
 from .unknowns import Unknowns
@@ -132,19 +133,6 @@ def _root(gram: np.ndarray) -> np.ndarray:
     return (np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T) * scale
 
 
-def scaled(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of unit length, and their lengths (1 for zero columns)."""
-    lengths = np.linalg.norm(R, axis=0)
-    safe = np.where(lengths > 0.0, lengths, 1.0)
-    return R / safe, safe
-
-
-def lstsq(A: np.ndarray, b: np.ndarray, rcond: float) -> np.ndarray:
-    """The least x of min |A x - b|, columns of A at unit length."""
-    unit, size = scaled(A)
-    return np.linalg.lstsq(unit, b, rcond=rcond)[0] / size
-
-
 def condition(R: np.ndarray) -> float:
     """Condition number of the scaled columns, zero columns left out."""
     unit, _ = scaled(R)
@@ -254,8 +242,7 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     R = info.stacked(weights)
     unit, lengths = scaled(R[:, :-1])
     U, s, Vt = np.linalg.svd(unit, full_matrices=False)
-    kept = s > NEGLIGIBLE * s[0] if len(s) else s > 0
-    inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+    inverse, kept = truncated_inverse(s)
     x = (Vt.T @ (inverse * (U.T @ R[:, -1]))) / lengths
     sigma = torque_noise(info, x)
     # each joint's noise passes through x = (sum w^2 Y^T Y)^-1 sum w^2 Y^T tau
@@ -267,6 +254,12 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
     gain = NoiseGain(x, P, weights)
     return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), gain, blind)
+
+
+def truncated_inverse(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """1 / s of singular values in descending order, and which carry information; 0 for others."""
+    kept = s > NEGLIGIBLE * s[:1]
+    return np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0), kept
 
 
 def told_apart(

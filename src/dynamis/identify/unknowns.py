@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arguments import choice, one_of
 from ..base.base_parameters import BaseParameters, base_parameters, sum_text
-from ..base.groupings import random_regressor, short
+from ..base.groupings import lstsq, random_regressor, short
 from ..errors import ModelError, OptionError, shown
 from ..ik.driven import Motion, alike, assembly
 from ..lazy import cached_property
@@ -566,7 +566,6 @@ def _stacked_regressor(robot: "Robot") -> np.ndarray:
 
 def _as_sum(A: np.ndarray, column: np.ndarray) -> np.ndarray | None:
     """Shares of the columns of A whose sum is this column; None: it is no such sum."""
-    size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
-    shares = np.linalg.lstsq(A / size, column, rcond=DEPENDENT)[0] / size
+    shares = lstsq(A, column, DEPENDENT)
     left = np.linalg.norm(column - A @ shares)
     return shares if left <= DEPENDENT * np.linalg.norm(column) else None
