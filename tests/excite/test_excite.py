@@ -15,7 +15,7 @@ from dynamis.excite.design import Problem, excite
 from dynamis.excite.excitation import CRITERIA, measure
 from dynamis.excite.limits import resolved
 from dynamis.excite.series import Check, Series, shrunk
-from dynamis.excite.workspace import workspace
+from dynamis.excite.workspace import clearance_margins
 from dynamis.identify.frictions import friction_named
 from dynamis.identify.unknowns import unknowns
 
@@ -185,7 +185,7 @@ def _setting(name, harmonics=3, **limits):
     robot = dy.load(name)
     given = {"q": None, "qd": None, "qdd": None, "tau": None, **limits}
     bounds = resolved(robot, True, None, **given)
-    space = workspace(robot, None, None, 0.05, bounds.q)
+    space = clearance_margins(robot, None, None, 0.05, bounds.q)
     return Check(robot, space, Series(harmonics, 5.0, bounds))
 
 

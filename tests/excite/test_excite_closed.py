@@ -13,7 +13,7 @@ from dynamis.excite.limits import resolved
 from dynamis.excite.loops import LOOSER
 from dynamis.excite.series import Check, Series
 from dynamis.excite.traced_loops import _log_conditions
-from dynamis.excite.workspace import ends, rods, workspace
+from dynamis.excite.workspace import clearance_margins, ends, rods_of
 from dynamis.identify.frictions import friction_named
 from dynamis.identify.unknowns import unknowns
 from dynamis.spatial.functions import MATH
@@ -98,7 +98,7 @@ def setting(robot, harmonics=3, own=True, **limits):
     bounds = resolved(robot, own, None, **given)
     loops = _loops(robot, bounds, "usual")
     series = Series(harmonics, 5.0, bounds.of(robot.independent))
-    space = workspace(robot, None, None, 0.02, series.bounds.q, loops.seen(50))
+    space = clearance_margins(robot, None, None, 0.02, series.bounds.q, loops.seen(50))
     return Check(robot, space, series, loops)
 
 
@@ -220,17 +220,17 @@ def test_drives_that_follow_have_a_series_of_their_own():
 
 def test_bodies_of_closed_mechanisms_reach_their_closures():
     robot = five_bar()
-    placed = ends(robot.chain, rods(robot.chain), robot.home.tolist(), MATH)
+    placed = ends(robot.chain, rods_of(robot.chain), robot.home.tolist(), MATH)
     tips = robot.frames(robot.home)[[2, 4]] @ np.array([0.4, 0.0, 0.0, 1.0])
     np.testing.assert_allclose(tips[0], tips[1], atol=1e-6)
     assert sum(np.allclose(b, tips[0][:3], atol=1e-6) for _, b in placed) == 2
-    assert all(rod.link >= 0 for rod in rods(dy.load("gough-stewart").chain) if rod.slide)
-    slides = {rod.link for rod in rods(dy.load("gough-stewart").chain) if rod.slide}
+    assert all(rod.link >= 0 for rod in rods_of(dy.load("gough-stewart").chain) if rod.slide)
+    slides = {rod.link for rod in rods_of(dy.load("gough-stewart").chain) if rod.slide}
     assert slides == set(dy.load("gough-stewart").driven)  # not those of the platform's place
     held = four_bar().model
     rod = dy.Closure(kind="rod", between=("coupler", "rocker"), frames=held.closures[0].frames,
                      length=0.1)  # fmt: skip
-    pieces = rods(made("rod", list(held.links), [rod]).chain)
+    pieces = rods_of(made("rod", list(held.links), [rod]).chain)
     assert [(x.link, x.to) for x in pieces if x.to is not None] == [(1, 2)]
 
 

@@ -11,7 +11,7 @@ from dynamis.compile.arrays import NUMPY
 from dynamis.compile.tracer import SX
 from dynamis.errors import OptionError
 from dynamis.excite.design import excite
-from dynamis.excite.workspace import ends, rods, segment_distance, workspace
+from dynamis.excite.workspace import clearance_margins, ends, rods_of, segment_distance
 from dynamis.spatial.functions import MATH
 
 STEPS = 101  # points along a segment in a search by brute force
@@ -70,7 +70,7 @@ def test_rods_run_through_every_frame_up_to_the_tool(name):
     robot = dy.load(name)
     rng = np.random.default_rng(2)
     for q in rng.uniform(-1.0, 1.0, (5, robot.n)):
-        placed = ends(robot.chain, rods(robot.chain), q.tolist(), MATH)
+        placed = ends(robot.chain, rods_of(robot.chain), q.tolist(), MATH)
         tool = robot.fk(q)[:3, 3]
         for p in [*robot.frames(q)[:, :3, 3], tool]:
             gaps = [segment_distance(a, b, tuple(p), tuple(p), MATH) for a, b in placed]
@@ -99,7 +99,7 @@ def test_folded_pendulum_keeps_clear_of_itself():
 
 def _bars(robot, design):
     for q in design.trajectory(np.linspace(0.0, design.period, 211)).q:
-        placed = ends(robot.chain, rods(robot.chain), q.tolist(), MATH)
+        placed = ends(robot.chain, rods_of(robot.chain), q.tolist(), MATH)
         yield placed[0], placed[2]
 
 
@@ -122,8 +122,8 @@ def test_arm_stays_above_a_table(slope):
 def test_table_height_is_along_z():
     robot = dy.load("stanford")
     box = np.array([[-1.0, 1.0]] * robot.n)
-    by_height = workspace(robot, 0.1, None, 0.05, box)
-    by_plane = workspace(robot, ((5.0, 2.0, 0.1), (0.0, 0.0, 3.0)), None, 0.05, box)
+    by_height = clearance_margins(robot, 0.1, None, 0.05, box)
+    by_plane = clearance_margins(robot, ((5.0, 2.0, 0.1), (0.0, 0.0, 3.0)), None, 0.05, box)
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (20, robot.n))
     assert np.allclose(by_height.over(q), by_plane.over(q), atol=1e-12)
 
@@ -131,22 +131,22 @@ def test_table_height_is_along_z():
 def test_what_cannot_be_kept_is_said():
     robot = dy.load("puma560")
     box = robot.limits
-    above = workspace(robot, 0.0, None, 0.05, box)
+    above = clearance_margins(robot, 0.0, None, 0.05, box)
     assert [f.level for f in above.findings] == ["warning"] * len(above.findings)
     assert above.findings
     assert "at every position" in above.findings[0].what
-    (alone,) = workspace(robot, None, 0.02, 0.05, box).findings
+    (alone,) = clearance_margins(robot, None, 0.02, 0.05, box).findings
     assert "nothing is kept apart" in alone.what
     panda = dy.load("panda")
-    short = workspace(panda, None, 0.0, 0.06, panda.limits)
+    short = clearance_margins(panda, None, 0.0, 0.06, panda.limits)
     said = [f.what for f in short.findings]
     assert any("'link4' and 'link7'" in x and "taken as neighbours" in x for x in said), said
 
 
 def test_neighbours_are_not_kept_apart():
     robot = dy.load("pendulum3")
-    space = workspace(robot, None, 0.05, 0.05, np.array([[-2.8, 2.8]] * 3))
-    links = [(space.pieces[i].link, space.pieces[j].link) for i, j in space.apart]
+    space = clearance_margins(robot, None, 0.05, 0.05, np.array([[-2.8, 2.8]] * 3))
+    links = [(space.rods[i].link, space.rods[j].link) for i, j in space.apart]
     assert links == [(0, 2)]
 
 
@@ -192,7 +192,7 @@ def test_bodies_whose_distance_never_changes_are_not_kept_apart():
     robot = dy.load("ur10e")
     box = np.array([[-3.0, 3.0]] * robot.n)
     for radius in (0.05, 0.057, 0.058, 0.066):
-        space = workspace(robot, None, 0.02, radius, box)
+        space = clearance_margins(robot, None, 0.02, radius, box)
         pair = "'forearm_link' and 'wrist_2_link'"
         assert pair not in [space.label(k) for k in range(len(space))]
         touching = [f for f in space.findings if pair in f.what]

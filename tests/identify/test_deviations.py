@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.deviations import Block, bands
+from dynamis.identify.deviations import WeightedRows, bands
 from dynamis.identify.estimators import ESTIMATORS
-from dynamis.identify.information import Gain
+from dynamis.identify.information import NoiseGain
 from dynamis.identify.processing import noisy_velocities
 
 from .motions import arm, series
@@ -70,8 +70,8 @@ def test_noise_counts_at_the_frequencies_of_the_columns(slope, least, most):
     noise = np.fft.irfft(white * np.maximum(f, 1e-3) ** (slope / 2), rows)
     noise /= noise.std()
     column = np.cos(2 * np.pi * np.arange(rows) / 100)
-    gain = Gain(np.zeros(1), np.array([[1 / (column @ column)]]), np.ones(1))
-    block = Block(column[:, None, None], noise[:, None], np.ones((rows, 1)))
+    gain = NoiseGain(np.zeros(1), np.array([[1 / (column @ column)]]), np.ones(1))
+    block = WeightedRows(column[:, None, None], noise[:, None], np.ones((rows, 1)))
     found = bands([[block]])[0].covariance(gain)[0, 0]
     assert least <= np.sqrt(found * (column @ column)) <= most
 

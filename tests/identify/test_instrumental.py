@@ -10,12 +10,11 @@ from dynamis.identify.closed_loop import (
     ClosedLoop,
     LoopError,
     instrumental,
-    moments,
     simulated,
-    smoother,
 )
-from dynamis.identify.estimators import Task
-from dynamis.identify.information import information, weighted
+from dynamis.identify.deviations import smoother
+from dynamis.identify.estimators import FitProblem
+from dynamis.identify.information import information, moments, weighted
 from dynamis.identify.processing import prepare
 
 CUTOFF = 15.0
@@ -98,7 +97,7 @@ def loop(**options):
 
 def task_of(estimate, log):
     samples = prepare(log, estimate.processing[0])[0]
-    return Task(samples, estimate.unknowns, information(samples, estimate.unknowns))
+    return FitProblem(samples, estimate.unknowns, information(samples, estimate.unknowns))
 
 
 def spread(solution):
@@ -112,7 +111,7 @@ def exact(arm, task, known=None):
         Y = task.unknowns.regressor(samples.q, samples.qd, samples.qdd)
         motions.append(replace(samples, tau=Y @ x))
     info = information(motions, task.unknowns, known=known)
-    return Task(motions, task.unknowns, info, known=known)
+    return FitProblem(motions, task.unknowns, info, known=known)
 
 
 def test_any_instrument_finds_the_truth_when_nothing_is_noisy(arm, noisy):

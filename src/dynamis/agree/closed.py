@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.mobility import assemblies, size
+from ..dynamics.mobility import known_assemblies, size
 from ..errors import ClosureError, DynamisWarning, SingularError
 from ..interop.mjcf import APART, to_mjcf
 from ..interop.pinocchio import pinocchio_model
@@ -30,8 +30,7 @@ def closed_states(robot: Robot, count: int, seed: int) -> dict[str, np.ndarray]:
     Those where a joint follows much faster than the others lead are left out.
     """
     rng, kept = np.random.default_rng(seed), []
-    starts = [tuple(q) for q in robot.model.configurations.values()]
-    home = np.array(assemblies(robot.chain, starts)[0][0])
+    home = np.array(known_assemblies(robot.chain, robot.model)[0])
     turning = [kind == "revolute" for kind in robot.joint_kinds]
     spread = SPREAD * np.where(turning, 1.0, size(robot.chain))
     for _ in range(TRIES * count):

@@ -1,7 +1,7 @@
 """Base parameters and their significance: tau = Y_base(q, qd, qdd) beta,  beta = B phi."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..model.model import Model
 from ..model.parameters import labels, parameter_names
+from ..robot.preflight import random_positions
 from .groupings import (
     BODY,
     JOINT,
@@ -264,12 +265,11 @@ def significance(
     whole(seed, "seed", 0)
     base = base_parameters(robot)
     rng = np.random.default_rng(seed)
-    low, high = robot.limits.T
 
     def states() -> Sequence[np.ndarray]:
         if robot.model.closures:
             return random_motion(robot, samples, rng, speed, acceleration)
-        q = rng.uniform(np.maximum(low, -np.pi), np.minimum(high, np.pi), size=(samples, robot.n))
+        q = random_positions(robot, samples, rng)
         qd, qdd = rng.uniform(-1, 1, size=(2, samples, robot.n))
         return [q, speed * qd, acceleration * qdd]
 
@@ -278,8 +278,8 @@ def significance(
     kept = np.where(shares >= percent, base.values, 0.0)
     full = np.zeros(base.matrix.shape[1])
     full[list(base.columns)] = kept  # a base parameter alone stands for all that is grouped with it
-    rest = robot.with_parameters(full).model
-    approximate = type(robot)(replace(rest, name=f"{rest.name} (approximate)"))
+    rest = robot.with_parameters(full)
+    approximate = rest._with_model(name=f"{rest.name} (approximate)")
     state = states()
     exact = robot.inverse_dynamics(*state)
     off = (approximate.inverse_dynamics(*state) - exact)[..., None]

@@ -8,12 +8,13 @@ import numpy as np
 
 from ..errors import OptionError
 from ..ik.driven import assembly, random_motion
-from ..lazy import installed, once
+from ..lazy import installed
 from ..model.chain import Chain
 from ..model.conventions import CONVENTIONS
 from ..model.model import Model
 from ..model.parameters import parameter_names
 from ..model.quantity import Expression
+from ..robot.closing import tree_of
 from ..spatial.frames import compose
 from ..spatial.inertia import from_linear, linear, transformed, transformed_back
 
@@ -63,7 +64,7 @@ def random_regressor(robot: "Robot", count: int = SAMPLES, seed: int = 1) -> np.
     if robot.model.closures:
         size = len(parameter_names(robot.model))
         states = random_motion(robot, max(count, ENOUGH * size // robot.dof), rng)
-        tree = once(robot, "tree", robot.without_closures)
+        tree = tree_of(robot)
         Y = tree._calls.interpreted("regressor", states._asdict())
         return _with_drives(robot, assembly(robot).lowered(states.q, Y))
     size = max((abs(x) for joint in chain.joints for x in joint.placement.p), default=0.0) or 1.0
@@ -80,12 +81,21 @@ def _with_drives(robot: "Robot", Y: np.ndarray) -> np.ndarray:
     return np.where(rotors, 0.0, Y)
 
 
-def scaled(A: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of unit length, those that are zero up to rounding exactly zero; their lengths."""
+def scaled(A: np.ndarray, tolerance: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of unit length, and their lengths (1 for zero columns).
+
+    Those not above the tolerance, next to the longest, are made exactly zero.
+    """
     lengths = np.linalg.norm(A, axis=0)
-    live = lengths > tolerance * lengths.max(initial=0.0)
-    lengths = np.where(live, lengths, 1.0)
-    return np.where(live, A / lengths, 0.0), lengths
+    zero = lengths <= tolerance * lengths.max(initial=0.0)  # NaN is not: it must not pass unseen
+    lengths = np.where(zero, 1.0, lengths)
+    return np.where(zero, 0.0, A / lengths), lengths
+
+
+def lstsq(A: np.ndarray, b: np.ndarray, rcond: float) -> np.ndarray:
+    """The least x of min |A x - b|, columns of A at unit length; b (rows,) or (rows, k)."""
+    unit, lengths = scaled(A)
+    return (np.linalg.lstsq(unit, b, rcond=rcond)[0].T / lengths).T
 
 
 def numeric_rank(A: np.ndarray, tolerance: float = TOLERANCE) -> Rank:
@@ -367,7 +377,7 @@ def _closed(
     Z^T Y sees parameters through Y alone: what the tree groups stays grouped. Which of its base
     parameters the loops do not tell apart depends on lengths: numbers alone say.
     """
-    tree = once(robot, "tree", robot.without_closures)
+    tree = tree_of(robot)
     size, tolerance = A.shape[1], evidence.tolerance
     Y = _with_drives(robot, random_regressor(tree))
     Y = Y if left_out is None else np.where(left_out, 0.0, Y)

@@ -94,9 +94,12 @@ def _apart(a: Row, b: Row) -> float:
 
 def first_assembly(model: Model) -> list[float]:
     """The first configuration of the model that closes, or the first assembly that is found."""
-    starts = [tuple(q) for q in model.configurations.values()]
-    found, _ = assemblies(chain(model, mobility=False), starts)
-    return found[0]
+    return known_assemblies(chain(model, mobility=False), model)[0]
+
+
+def known_assemblies(c: Chain, model: Model) -> list[list[float]]:
+    """Some configurations that close, from those that the model names on."""
+    return assemblies(c, [tuple(q) for q in model.configurations.values()])[0]
 
 
 def size(c: Chain) -> float:

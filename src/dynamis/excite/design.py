@@ -40,9 +40,9 @@ from .workspace import (
     LOOKS,
     NO_PAIRS,
     USUAL,
+    clearance_margins,
     floor_left_out,
     links_left_out,
-    workspace,
 )
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _kept_apart(
         tried += [(None, x) for _, x in tried]
     looks = None if loops is None else loops.seen(LOOKS)
     for k, (above, apart) in enumerate(tried, 1):
-        space = workspace(robot, above, apart, radius, series.bounds.q, looks)
+        space = clearance_margins(robot, above, apart, radius, series.bounds.q, looks)
         why = "no motion within the limits was found that keeps it"
         notes = [f for f in space.findings if not (usual and f.what == NO_PAIRS)]
         notes += [floor_left_out(why)] if above is not table else []
@@ -415,7 +415,7 @@ class Problem:
     def _other_limits(
         self, state: list[Any], K: int
     ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-        """Torques of the limited joints as fractions of their limits, margins of the workspace."""
+        """Torques of the limited joints as fractions of their limits, clearance margins."""
         check, b, space, n = self.check, self.check.bounds, self.check.space, self.check.robot.n
         limited = np.flatnonzero(np.isfinite(b.tau) & (self.used.get("torque", 1.0) > LITTLE))
         closed = check.loops is not None

@@ -180,7 +180,7 @@ def _center(robot: "Robot", center: Any) -> np.ndarray:
 def _closed(robot: "Robot", q: np.ndarray) -> np.ndarray:
     """A configuration; one that does not close is refused."""
     if robot.model.closures:
-        refuse_unclosed(robot._calls, q)
+        refuse_unclosed(robot, q)
     return q.copy()
 
 

@@ -147,8 +147,8 @@ class Loops:
             q = self.led(q0[None], (x.q[None], x.qd[None], x.qdd[None]), t)[0, 0][:, follow]
             terms = np.fft.rfft(q, axis=0).T / len(t)
             w = 2.0 * np.pi / own.period * np.arange(1, a.shape[1] + 1)
-            middle[follow], waves = terms[:, 0].real, terms[:, 1 : len(w) + 1]
-            a[follow], b[follow] = -2.0 * w * waves.imag, -2.0 * w * waves.real
+            middle[follow], harmonics = terms[:, 0].real, terms[:, 1 : len(w) + 1]
+            a[follow], b[follow] = -2.0 * w * harmonics.imag, -2.0 * w * harmonics.real
             H = max(H, _last(terms))
         rows = list(drives)
         return Fourier(a[rows, :H], b[rows, :H], own.period, middle[rows], None)

@@ -16,7 +16,7 @@ from ..model.check.finding import Finding
 from ..trajectory.fourier import Fourier
 from .limits import Bounds
 from .loops import Loops
-from .workspace import SPARE_SPACE, Workspace
+from .workspace import SPARE_SPACE, ClearanceMargins
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -129,7 +129,7 @@ class Check:
     """Limits of one robot's series; `loops` of a closed mechanism, whose series move its drives."""
 
     robot: "Robot"
-    space: Workspace
+    space: ClearanceMargins
     series: Series
     loops: Loops | None = None
 

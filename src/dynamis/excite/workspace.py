@@ -46,8 +46,8 @@ class Rod(NamedTuple):
     to: int | None = None  # the link that the end is on: rods that close a loop
 
 
-def rods(chain: Chain) -> tuple[Rod, ...]:
-    """The pieces of an arm, base first; pieces without length are left out.
+def rods_of(chain: Chain) -> tuple[Rod, ...]:
+    """The rods of an arm, base first; rods without length are left out.
 
     A closed mechanism also has those that lead to its closures. Links without a body, of which
     joints with several axes are made, have none, nor have slides without a drive, by which a
@@ -62,13 +62,13 @@ def rods(chain: Chain) -> tuple[Rod, ...]:
         for c in range(size):
             if chain.joints[c].parent == i:
                 placement = chain.joints[c].placement
-                found += _pieces(i, (begin, _foot(begin, placement), placement.p))
+                found += _straight(i, (begin, _foot(begin, placement), placement.p))
         if i == chain.tip:
-            found += _pieces(i, (ZERO, chain.bodies[i].user.p, chain.tool.p))
+            found += _straight(i, (ZERO, chain.bodies[i].user.p, chain.tool.p))
     for closure in chain.closures:
         (a, A), (b, B) = closure.ends
         for i, frame in closure.ends:
-            found += _pieces(i, (chain.base.p if i < 0 else ZERO, frame.p))
+            found += _straight(i, (chain.base.p if i < 0 else ZERO, frame.p))
         if closure.kind == "rod":
             found.append(Rod(a, A.p, B.p, to=b))
     if chain.closures:
@@ -82,7 +82,7 @@ def _bodily(chain: Chain, i: int) -> bool:
     return i < 0 or chain.bodies[i].inertia.m > 0.0
 
 
-def _pieces(link: int, corners: Sequence[Vector]) -> list[Rod]:
+def _straight(link: int, corners: Sequence[Vector]) -> list[Rod]:
     return [Rod(link, a, b) for a, b in pairwise(corners) if hypot(*subtract(b, a)) > SHORTEST]
 
 
@@ -92,7 +92,7 @@ def _foot(begin: Vector, placement: Frame) -> Vector:
     return add(placement.p, scale(dot(subtract(begin, placement.p), axis), axis))
 
 
-def ends(chain: Chain, pieces: Sequence[Rod], q: Any, fn: Functions) -> list[tuple[Vector, Vector]]:
+def ends(chain: Chain, rods: Sequence[Rod], q: Any, fn: Functions) -> list[tuple[Vector, Vector]]:
     """Both ends of every rod in the reference frame at coordinates q."""
     x = coupling.positions(chain, q)
     where = poses(chain, x, fn)
@@ -104,7 +104,7 @@ def ends(chain: Chain, pieces: Sequence[Rod], q: Any, fn: Functions) -> list[tup
         start = (0.0, 0.0, -x[rod.link]) if rod.slide else rod.start
         return at(rod.link, start), at(rod.link if rod.to is None else rod.to, rod.end)
 
-    return [placed(rod) for rod in pieces]
+    return [placed(rod) for rod in rods]
 
 
 def segment_distance(a: Vector, b: Vector, c: Vector, d: Vector, fn: Functions) -> Any:
@@ -172,11 +172,11 @@ class Clearance(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Workspace:
+class ClearanceMargins:
     """Margins of an arm; `above` lists (rod, end), `apart` pairs of rods."""
 
     robot: "Robot"
-    pieces: tuple[Rod, ...]
+    rods: tuple[Rod, ...]
     radius: float
     plane: Plane | None = None
     clearance: float | None = None
@@ -190,7 +190,7 @@ class Workspace:
 
     def margins(self, q: Sequence[Any], fn: Functions) -> list[Any]:
         """Metres to spare: of every rod's end above the table, of every pair of capsules."""
-        placed = ends(self.robot.chain, self.pieces, q, fn)
+        placed = ends(self.robot.chain, self.rods, q, fn)
         result = []
         if self.plane is not None:
             least = self.radius + (self.clearance or 0.0)
@@ -218,28 +218,28 @@ class Workspace:
         """What the k-th margin is about."""
         names = (*self.robot.model.link_names, self.robot.model.base_name)  # the base is link -1
         if k < len(self.above):
-            return f"{names[self.pieces[self.above[k][0]].link]!r} and the table"
-        i, j = (names[self.pieces[rod].link] for rod in self.apart[k - len(self.above)])
+            return f"{names[self.rods[self.above[k][0]].link]!r} and the table"
+        i, j = (names[self.rods[rod].link] for rod in self.apart[k - len(self.above)])
         return f"{i!r} and {j!r}"
 
 
-def workspace(
+def clearance_margins(
     robot: "Robot",
     table: Any,
     clearance: Any,
     radius: Any,
     box: np.ndarray,
     looks: np.ndarray | None = None,
-) -> Workspace:
+) -> ClearanceMargins:
     """The margins of a robot whose joints stay within `box` (n, 2).
 
     `looks` are configurations there, (k, n), where not every q is one: of a closed mechanism.
     What can never be satisfied (neighbours that overlap, a shoulder below the table) is left out
     and said as a finding. The table "floor" is left out, and said, where the arm has none.
     """
-    pieces = rods(robot.chain)
+    rods = rods_of(robot.chain)
     if radius is None:
-        own = (hypot(*subtract(rod.end, rod.start)) for rod in pieces if rod.to is None)
+        own = (hypot(*subtract(rod.end, rod.start)) for rod in rods if rod.to is None)
         length = sum(own) / (1 + len(robot.chain.closures))
         radius = min(RADIUS, SLENDER * length) or RADIUS
     radius = positive(radius, "capsule_radius", "metres")
@@ -250,10 +250,10 @@ def workspace(
     if is_word(table, (FLOOR,)):
         return _on_floor(robot, clearance, radius, box, seen)
     plane = None if table is None else _plane(table)
-    moving = [] if plane is None else [r for r, rod in enumerate(pieces) if rod.link >= 0]
+    moving = [] if plane is None else [r for r, rod in enumerate(rods) if rod.link >= 0]
     above = tuple((r, e) for r in moving for e in (0, 1))
-    apart = () if clearance is None else _pairs(robot, pieces)
-    every = Workspace(robot, pieces, radius, plane, clearance, above, apart)
+    apart = () if clearance is None else _pairs(robot, rods)
+    every = ClearanceMargins(robot, rods, radius, plane, clearance, above, apart)
     if clearance is not None and not apart:
         note = Finding("note", "clearance", NO_PAIRS, "leave it out")
         every = replace(every, findings=(note,))
@@ -262,10 +262,12 @@ def workspace(
 
 def _on_floor(
     robot: "Robot", clearance: Any, radius: float, box: np.ndarray, looks: np.ndarray
-) -> Workspace:
+) -> ClearanceMargins:
     """The arm on a floor at the height of its base, as far as its description shows one."""
     why = _no_floor(robot, radius, looks)
-    found = workspace(robot, None if why else robot.chain.base.p[2], clearance, radius, box, looks)
+    found = clearance_margins(
+        robot, None if why else robot.chain.base.p[2], clearance, radius, box, looks
+    )
     own = [f for f in found.findings if f.where != "table"]  # what stands on the floor touches it
     return replace(found, findings=(*own, *([floor_left_out(why)] if why else [])))
 
@@ -276,10 +278,10 @@ def _no_floor(robot: "Robot", radius: float, looks: np.ndarray) -> str | None:
     size = float(np.linalg.norm(gravity))
     if size == 0.0 or gravity[2] > (UPRIGHT - 1.0) * size:
         return "gravity is not along -z of the base"
-    pieces = rods(robot.chain)
-    above = tuple((r, e) for r, rod in enumerate(pieces) if rod.link >= 0 for e in (0, 1))
+    rods = rods_of(robot.chain)
+    above = tuple((r, e) for r, rod in enumerate(rods) if rod.link >= 0 for e in (0, 1))
     base = _plane(robot.chain.base.p[2])
-    heights = Workspace(robot, pieces, 0.0, base, above=above).over(looks)
+    heights = ClearanceMargins(robot, rods, 0.0, base, above=above).over(looks)
     low, high = heights.min(axis=0), heights.max(axis=0)
     fixed = high - low < FIXED
     if high[fixed].max(initial=-np.inf) < radius:
@@ -307,7 +309,7 @@ def links_left_out(why: str) -> Finding:
     return Finding("warning", "clearance", what, "give clearance=, thinner capsules or a center")
 
 
-def _possible(every: Workspace, looks: np.ndarray) -> Workspace:
+def _possible(every: ClearanceMargins, looks: np.ndarray) -> ClearanceMargins:
     """Only the margins that a motion can keep: not those of bodies that always touch."""
     seen = every.over(looks)
     most, least = seen.max(axis=0), seen.min(axis=0)
@@ -323,7 +325,7 @@ def _possible(every: Workspace, looks: np.ndarray) -> Workspace:
     )
 
 
-def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> tuple[tuple[int, int], ...]:
+def _pairs(robot: "Robot", rods: Sequence[Rod]) -> tuple[tuple[int, int], ...]:
     """Rods of links that are not neighbours."""
     parents, joined = robot.model.parents, _joined(robot)
 
@@ -336,8 +338,8 @@ def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> tuple[tuple[int, int], ...]
         first, second = ({x.link} if x.to is None else {x.link, x.to} for x in (one, other))
         return any(near(a, b) for a in first for b in second)
 
-    ordered = combinations(range(len(pieces)), 2)
-    found = [(j, i) for j, i in ordered if not touch(pieces[i], pieces[j])]
+    ordered = combinations(range(len(rods)), 2)
+    found = [(j, i) for j, i in ordered if not touch(rods[i], rods[j])]
     return tuple(sorted(found, key=lambda pair: pair[::-1]))
 
 
@@ -357,7 +359,7 @@ def _joined(robot: "Robot") -> set[frozenset[int]]:
     return {frozenset((body(a), body(b))) for a, b in pairs}
 
 
-def _impossible(space: Workspace, left_out: Sequence[int]) -> Iterator[Finding]:
+def _impossible(space: ClearanceMargins, left_out: Sequence[int]) -> Iterator[Finding]:
     for text in dict.fromkeys(space.label(k) for k in left_out if k < len(space.above)):
         what = f"parts of {text} overlap at every position: not kept apart"
         yield Finding("warning", "table", what, "lower the table, or thin the capsules")

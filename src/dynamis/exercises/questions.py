@@ -72,7 +72,7 @@ def planar_robot(*links: Link, gravity: float = G) -> Robot:
 
 
 def planar(*links: Link, gravity: float = G) -> Arm:
-    """The same over floats."""
+    """The arm over floats of `planar_robot`."""
     return arm_of(planar_robot(*links, gravity=gravity), MATH)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..arguments import is_word, one_of
 from ..compile.kernels import LIMIT, kernel_named
 from ..compile.programs import program
-from ..dynamics.mobility import assemblies
+from ..dynamics.mobility import known_assemblies
 from ..errors import OptionError, shown
 from ..files import write_folder
 from ..model.formats.files import toml_text
@@ -110,8 +110,7 @@ def refuse_coarse(model: "Model", dtype: str) -> None:
 def closed_samples(robot: "Robot", programs: Programs) -> dict[str, list[np.ndarray]]:
     """Arguments of the self-test: states that close, and at last one that does not."""
     rng = np.random.default_rng(1)
-    starts = [tuple(q) for q in robot.model.configurations.values()]
-    found = np.array(assemblies(robot.chain, starts)[0])
+    found = np.array(known_assemblies(robot.chain, robot.model))
     sound = found[robot.closure_status(found) == 0.0]
     q = np.resize(sound if len(sound) else found, (SAMPLES, robot.n))
     v, a = rng.uniform(-1, 1, size=(2, SAMPLES, robot.dof))

@@ -19,82 +19,59 @@ so nothing needs to be left out where joints turn round.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import checked, number, whole
+from ..base.groupings import lstsq, scaled
 from ..errors import DynamisError, OptionError
 from ..logs.log import Log
 from ..model.closure import refuse_closures
-from .deviations import correlation_time
+from .deviations import correlation_time, smoother
 from .estimate import Estimate, validation
 from .feasible import feasible, links_of, physical
 from .information import (
     NEGLIGIBLE,
-    Gain,
     Information,
+    NoiseGain,
     Solution,
     completed,
     condition,
+    inverse_of,
     joint_weights,
-    lstsq,
-    scaled,
+    moments,
     torque_noise,
     weighted,
 )
-from .processing import Processing, Samples, band, is_even, lowpass, prepare, rates
+from .processing import Processing, Samples, is_even, lowpass, prepare
 from .unknowns import BESIDE_ROBOT, Unknowns
 
 if TYPE_CHECKING:
     from ..control.sensors import Sensors
-    from .estimators import Task
+    from .estimators import FitProblem
 
 ROUNDS = 5
-SMOOTH = 4.0  # of the motion's band: the cut-off of an instrument made of the motion itself
 SETTLED = 1e-3  # of their standard deviations: unknowns that change less have converged
 SLACK = 0.01  # of a step: a time step that divides the log's
 Motion = Callable[[np.ndarray], Sequence[Samples]]  # from unknowns to instruments
 
 
-class Moments(NamedTuple):
-    """Sums over the rows of every joint: Z^T [Y tau] (n, m, m + 1), Z^T Z (n, m, m)."""
-
-    mixed: np.ndarray
-    own: np.ndarray
-
-
-def instrumental(task: "Task", motion: Motion | None = None) -> Solution:
+def instrumental(problem: "FitProblem", motion: Motion | None = None) -> Solution:
     """The estimate with instruments along `motion`, without one along a smoother measured motion.
 
-    `motion` gives, for unknowns, the samples of a motion on the same grid as the task's.
+    `motion` gives, for unknowns, the samples of a motion on the same grid as the problem's.
     """
-    found = weighted(task.info)
-    free = np.ones(len(found.x), bool) if task.known is None else np.isnan(task.known)
-    smooth = [] if motion else [smoother(samples, task.unknowns) for samples in task.motions]
+    found = weighted(problem.info)
+    free = np.ones(len(found.x), bool) if problem.known is None else np.isnan(problem.known)
+    smooth = [] if motion else [smoother(samples, problem.unknowns) for samples in problem.motions]
     for _ in range(ROUNDS if motion else 1):
-        clean = motion(completed(found.x, task.known)) if motion else smooth
-        last, found = found, _solved(task, clean, found, free)
+        clean = motion(completed(found.x, problem.known)) if motion else smooth
+        last, found = found, _solved(problem, clean, found, free)
         deviations = np.sqrt(np.maximum(np.diag(found.covariance), 1e-300))
         if np.abs((found.x - last.x) / deviations)[free].max(initial=0.0) < SETTLED:
             break
     return found
-
-
-def smoother(samples: Samples, unknowns: Unknowns) -> Samples:
-    """A motion without what is faster than a few times its own band.
-
-    Where that of a closed mechanism does not close, the measured one stays.
-    """
-    rate = (len(samples) - 1) / float(samples.t[-1] - samples.t[0])
-    own = samples.q[:, samples.columns]
-    cutoff = SMOOTH * band(Log(t=samples.t, q=own, tau=samples.tau))
-    q = lowpass(own, cutoff, rate)
-    clean = unknowns.motion(q, *rates(q, rate))
-    good = np.isfinite(clean.qdd)
-    pairs = zip(clean, (samples.q, samples.qd, samples.qdd), strict=True)
-    q, qd, qdd = (np.where(good, a, b) for a, b in pairs)
-    return replace(samples, q=q, qd=qd, qdd=qdd)
 
 
 def simulated(
@@ -113,75 +90,25 @@ def simulated(
     return motion
 
 
-def noise_bias(task: "Task", gain: Gain) -> np.ndarray:
-    """What instruments would change of the unknowns, (m,): noise of the motion biases them so.
-
-    The comparison of Durbin, Wu and Hausman: without noise in the regressor both estimates agree.
-    """
-    if gain.instruments is not None:
-        return np.zeros(len(gain.x))
-    smooth = [smoother(samples, task.unknowns) for samples in task.motions]
-    free = np.ones(len(gain.x), bool) if task.known is None else np.isnan(task.known)
-    total = np.tensordot(gain.weights**2, moments(task, smooth, gain).mixed, 1)[free]
-    bias = np.zeros(len(gain.x))
-    bias[free] = _inverse(total[:, :-1][:, free]) @ (total[:, -1] - total[:, :-1] @ gain.x)
-    return bias
-
-
-def moments(task: "Task", instruments: Sequence[Samples], gain: Gain | None = None) -> Moments:
-    """Add up regressor and torque against the instruments, rows weighted as the motion's.
-
-    Or as `gain` weighs them.
-    """
-    unknowns, known = task.unknowns, task.known
-    n, m = unknowns.rows, len(unknowns)
-    mixed, own = np.zeros((n, m, m + 1)), np.zeros((n, m, m))
-    fixed = np.zeros(m, bool) if known is None else ~np.isnan(known)
-    for samples, clean in zip(task.motions, instruments, strict=True):
-        pairs = zip(samples.blocks(unknowns), clean.blocks(unknowns), strict=True)
-        for (Y, torque, counted, _), (own_Y, *_) in pairs:
-            weight = counted
-            tau = torque if known is None else torque - Y[..., fixed] @ known[fixed]
-            if gain is not None and gain.weigh is not None:
-                weight = gain.weigh(torque - Y @ completed(gain.x, known), counted)
-            Z = own_Y * weight[..., None]
-            Y[..., fixed], Z[..., fixed] = 0.0, 0.0
-            joined = np.concatenate([Y, tau[..., None]], axis=-1) * weight[..., None]
-            for j in range(n):
-                left = np.ascontiguousarray(Z[:, j]).T
-                mixed[j] += left @ joined[:, j]
-                own[j] += left @ left.T
-    return Moments(mixed, own)
-
-
 def _solved(
-    task: "Task", instruments: Sequence[Samples], last: Solution, free: np.ndarray
+    problem: "FitProblem", instruments: Sequence[Samples], last: Solution, free: np.ndarray
 ) -> Solution:
-    w2, sums = last.weights**2, moments(task, instruments)
+    w2, sums = last.weights**2, moments(problem, instruments)
     total = np.tensordot(w2, sums.mixed, 1)[free]
     A, b = total[:, :-1][:, free], total[:, -1]
-    P = _inverse(A)
+    P = inverse_of(A)
     x = np.zeros(len(free))
     x[free] = P @ b
-    sigma = torque_noise(task.info, x)
+    sigma = torque_noise(problem.info, x)
     # each joint's noise passes through x = A^-1 sum w^2 Z^T tau
     noise = np.tensordot((w2 * sigma) ** 2, sums.own, 1)[np.ix_(free, free)]
     covariance, inverse = np.zeros((2, len(x), len(x)))
     covariance[np.ix_(free, free)] = P @ noise @ P.T
     inverse[np.ix_(free, free)] = P
     weights = joint_weights(sigma)
-    shown = condition(task.info.stacked(weights)[:, :-1])
-    gain = Gain(x, inverse, last.weights, instruments)
+    shown = condition(problem.info.stacked(weights)[:, :-1])
+    gain = NoiseGain(x, inverse, last.weights, instruments)
     return Solution(x, covariance, sigma, weights, shown, gain)
-
-
-def _inverse(A: np.ndarray) -> np.ndarray:
-    """The inverse of a square matrix, without directions that carry no information."""
-    rows, row_size = scaled(A.T)
-    unit, size = scaled(rows.T)
-    U, s, Vt = np.linalg.svd(unit)
-    inverse = np.where(s > NEGLIGIBLE * s[0], 1.0 / np.maximum(s, 1e-300), 0.0)
-    return (Vt.T * inverse) @ U.T / np.outer(size, row_size)
 
 
 class LoopError(DynamisError):

@@ -1,7 +1,8 @@
-"""Covariance of an estimate, from the residuals of its fit: torque noise of any colour.
+"""Covariance of an estimate from the residuals of its fit, and its bias by noise of the motion.
 
-The unknowns follow from the torque by x = P sum_j w_j^2 Y_j^T tau_j, so that noise with the
-spectrum S_j(f) in the rows of joint j gives them the covariance
+Torque noise may have any colour. The unknowns follow from the torque by
+x = P sum_j w_j^2 Y_j^T tau_j, so that noise with the spectrum S_j(f) in the rows of joint j gives
+them the covariance
 
     C = P (sum_j w_j^4 integral Y_j(f)^* S_j(f) Y_j(f) df) P^T
 
@@ -14,23 +15,34 @@ domain: P. M. Robinson, Automatic frequency domain inference, 1991).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
-from .information import Gain
-from .processing import Samples
+from ..logs.log import Log
+from .information import NoiseGain, inverse_of, moments
+from .processing import Samples, band, lowpass, rates
 from .unknowns import Unknowns
 
+if TYPE_CHECKING:
+    from .estimators import FitProblem
+
 EDGES = 0.5 ** np.arange(8.0, 0.0, -1.0)  # cycles per row: upper ends of the octaves
-ENOUGH = 12.0  # independent numbers that a level is estimated from: octaves with fewer are joined
-TAPERED = 2.0 / 3.0  # of those numbers that the taper of the residuals leaves
+ENOUGH = 12.0  # degrees of freedom that a level is estimated from: octaves with fewer are joined
+TAPERED = 2.0 / 3.0  # of those that the taper of the residuals leaves
 ROUNDS = 6  # of weighted least squares
-FEW = 4.0  # independent numbers: with fewer, Student's distribution has hardly a variance
+# standard deviations on either side of an interval of a normal distribution, by its probability
+NORMAL = {0.95: 1.96, 0.99: 2.576}
+FEW = 4.0  # degrees of freedom: with fewer, Student's distribution has hardly a variance
+SMOOTH = 4.0  # of the motion's band: the cut-off of an instrument made of the motion itself
+LAGS = 40  # rows that the autocorrelation is shown over
+LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
+SHORTEST = 20  # rows: no correlation is estimated of fewer
 
 
-class Block(NamedTuple):
+class WeightedRows(NamedTuple):
     """Rows that follow each other, weighted: columns (b, n, m), residual and weight (b, n)."""
 
     columns: np.ndarray
@@ -43,66 +55,69 @@ class Bands(NamedTuple):
 
     grams: np.ndarray  # (octaves, n, m, m)
     power: np.ndarray  # (2, octaves, n): of the rows that count, of all rows
-    rows: np.ndarray  # (octaves, n): independent numbers among the residuals, before any fit
+    rows: np.ndarray  # (octaves, n): degrees of freedom of the residuals, before any fit
 
-    def levels(self, gain: Gain) -> np.ndarray:
+    def levels(self, gain: NoiseGain) -> np.ndarray:
         """Variance of the noise per row in every octave, (octaves, n).
 
         Rows that do not count leave gaps, which carry noise from octave to octave; with them there
         is friction near rest. Either can only add to it: the smaller level counts.
         """
-        taken = gain.weights**2 * np.einsum("ab,kjba->kj", gain.inverse, self.grams)
-        left = np.maximum(self.rows - taken, 0.0)
+        fitted = gain.weights**2 * np.einsum("ab,kjba->kj", gain.inverse, self.grams)
+        dof = np.maximum(self.rows - fitted, 0.0)
         both = [
-            [_levels(*pair) for pair in zip(power.T, left.T, strict=True)] for power in self.power
+            [_levels(*pair) for pair in zip(power.T, dof.T, strict=True)] for power in self.power
         ]
         return np.min(both, axis=0).T
 
-    def covariance(self, gain: Gain) -> np.ndarray:
+    def covariance(self, gain: NoiseGain) -> np.ndarray:
         """That of the unknowns, (m, m)."""
         noise = np.tensordot(gain.weights**4 * self.levels(gain), self.grams, 2)
         return gain.inverse @ noise @ gain.inverse.T
 
 
-def _levels(power: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Levels of one joint (octaves,), widened as Student's distribution for few numbers."""
-    shape, found = _shape(power, left), np.zeros(len(left))
-    for k in range(len(left)):
-        part = slice(*_joined(left, k))
-        numbers = float(left[part].sum())
-        free = max(TAPERED * numbers, FEW)
-        level = shape[k] * float((power[part] / shape[part]).sum()) / max(numbers, 1.0)
-        found[k] = level * free / (free - 2.0)
+def _levels(power: np.ndarray, dof: np.ndarray) -> np.ndarray:
+    """Levels of one joint from its degrees of freedom, (octaves,) each.
+
+    With few of them they are widened to the variance of Student's distribution.
+    """
+    shape, found = _shape(power, dof), np.zeros(len(dof))
+    for k in range(len(dof)):
+        part = slice(*_joined(dof, k))
+        untapered = float(dof[part].sum())
+        tapered = max(TAPERED * untapered, FEW)
+        level = shape[k] * float((power[part] / shape[part]).sum()) / max(untapered, 1.0)
+        found[k] = level * tapered / (tapered - 2.0)
     return found
 
 
-def _shape(power: np.ndarray, left: np.ndarray) -> np.ndarray:
+def _shape(power: np.ndarray, dof: np.ndarray) -> np.ndarray:
     """Noise of torques, velocities and positions that comes nearest, (octaves,): above 0.
 
     By frequency they are as 1, f^2 and f^4. It decides between octaves that are joined only.
     """
     f = EDGES[:-1] / EDGES[-2]
     basis = np.stack([np.ones_like(f), f**2, f**4], axis=1)
-    level = power[:-1] / np.maximum(left[:-1], 1.0)
+    level = power[:-1] / np.maximum(dof[:-1], 1.0)
     least = 1e-6 * float(level.max()) + 1e-300
     shape = np.full(len(f), float(level.max()) + least)
     for _ in range(ROUNDS):
-        weight = np.sqrt(left[:-1]) / shape
+        weight = np.sqrt(dof[:-1]) / shape
         shape = basis @ nnls(basis * weight[:, None], level * weight)[0] + least
     return np.append(shape, shape[-1])  # above, the filter has left nothing
 
 
-def _joined(numbers: np.ndarray, k: int) -> tuple[int, int]:
-    """First and last + 1 of octave k and as many above it, then below, as hold enough numbers."""
+def _joined(dof: np.ndarray, k: int) -> tuple[int, int]:
+    """First and last + 1 of octave k and those above it, then below, until there are enough."""
     first, last = k, k + 1
-    while last < len(numbers) and numbers[first:last].sum() < ENOUGH:
+    while last < len(dof) and dof[first:last].sum() < ENOUGH:
         last += 1
-    while first > 0 and numbers[first:last].sum() < ENOUGH:
+    while first > 0 and dof[first:last].sum() < ENOUGH:
         first -= 1
     return first, last
 
 
-def bands(motions: Iterable[Iterable[Block]]) -> tuple[Bands, np.ndarray]:
+def bands(motions: Iterable[Iterable[WeightedRows]]) -> tuple[Bands, np.ndarray]:
     """The octaves of motions, block by block, and the longest correlation time per joint, (n,)."""
     grams: np.ndarray | float = 0.0
     power: np.ndarray | float = 0.0
@@ -143,45 +158,73 @@ def _grams(columns: np.ndarray) -> np.ndarray:
 
 
 def _power(residual: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Squared residuals (2, octaves, n) and numbers of rows (octaves, n) in every octave.
+    """Squared residuals (2, octaves, n) and degrees of freedom (octaves, n) in every octave.
 
     A taper keeps the large residuals of high frequencies out of the octaves of the motion.
     """
     size, octave, share = _octaves(len(residual))
     inside = octave == np.arange(len(EDGES))[:, None]
     bell = np.sin(np.pi * (np.arange(len(residual)) + 0.5) / len(residual))[:, None]
-    numbers, found = counted.sum(axis=0), []
+    rows, found = counted.sum(axis=0), []
     for taper in (bell * counted, bell * np.ones_like(residual)):
-        scale = np.sqrt(numbers / np.maximum((taper * taper).sum(axis=0), 1e-300))
+        scale = np.sqrt(rows / np.maximum((taper * taper).sum(axis=0), 1e-300))
         squares = np.abs(np.fft.rfft(residual * taper * scale, size, axis=0)) ** 2
         found.append(inside @ (share[:, None] * squares))
-    return np.array(found), (inside @ share)[:, None] * numbers
+    return np.array(found), (inside @ share)[:, None] * rows
 
 
 def fitted_bands(
-    motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, gain: Gain
+    motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, gain: NoiseGain
 ) -> tuple[Bands, np.ndarray]:
     """The octaves of the rows that were fitted, and correlation times, at unknowns x."""
 
-    def blocks(samples: Samples, instrument: Samples | None) -> Iterator[Block]:
+    def blocks(samples: Samples, instrument: Samples | None) -> Iterator[WeightedRows]:
         own = None if instrument is None else instrument.blocks(unknowns)
         for Y, tau, weight, _ in samples.blocks(unknowns):
             residual = tau - Y @ x
             w = weight if gain.weigh is None else gain.weigh(residual, weight)
             columns = Y if own is None else next(own)[0]
-            yield Block(columns * w[..., None], residual * w, weight)
+            yield WeightedRows(columns * w[..., None], residual * w, weight)
 
     others = [None] * len(motions) if gain.instruments is None else gain.instruments
     return bands(blocks(*pair) for pair in zip(motions, others, strict=True))
 
 
+# noise of the motion, which biases the unknowns
+
+
+def noise_bias(problem: "FitProblem", gain: NoiseGain) -> np.ndarray:
+    """What instruments would change of the unknowns, (m,): noise of the motion biases them so.
+
+    The comparison of Durbin, Wu and Hausman: without noise in the regressor both estimates agree.
+    """
+    if gain.instruments is not None:
+        return np.zeros(len(gain.x))
+    smooth = [smoother(samples, problem.unknowns) for samples in problem.motions]
+    free = np.ones(len(gain.x), bool) if problem.known is None else np.isnan(problem.known)
+    total = np.tensordot(gain.weights**2, moments(problem, smooth, gain).mixed, 1)[free]
+    bias = np.zeros(len(gain.x))
+    bias[free] = inverse_of(total[:, :-1][:, free]) @ (total[:, -1] - total[:, :-1] @ gain.x)
+    return bias
+
+
+def smoother(samples: Samples, unknowns: Unknowns) -> Samples:
+    """A motion without what is faster than a few times its own band.
+
+    Where that of a closed mechanism does not close, the measured one stays.
+    """
+    rate = (len(samples) - 1) / float(samples.t[-1] - samples.t[0])
+    own = samples.q[:, samples.columns]
+    cutoff = SMOOTH * band(Log(t=samples.t, q=own, tau=samples.tau))
+    q = lowpass(own, cutoff, rate)
+    clean = unknowns.motion(q, *rates(q, rate))
+    good = np.isfinite(clean.qdd)
+    pairs = zip(clean, (samples.q, samples.qd, samples.qdd), strict=True)
+    q, qd, qdd = (np.where(good, a, b) for a, b in pairs)
+    return replace(samples, q=q, qd=qd, qdd=qdd)
+
+
 # how many rows count as one: residuals of neighbouring rows are alike
-
-LAGS = 40  # rows that the autocorrelation is shown over
-LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
-
-
-SHORTEST = 20  # rows: no correlation is estimated of fewer
 
 
 def correlation_time(r: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:

@@ -313,7 +313,7 @@ class Excerpt:
         """
         (q, qd, qdd), weight = self.closing(unknowns)
         Y = unknowns.regressor(q, qd, qdd, self.temperature)
-        tau = tau - np.asarray(unknowns.rest(q, qd))[..., None]
+        tau = tau - np.asarray(unknowns.fixed_torque(q, qd))[..., None]
         rotors = self.qdd[..., None] * np.eye(self.q.shape[1])
         return np.concatenate([Y, rotors, tau], axis=-1) * weight[..., None]
 

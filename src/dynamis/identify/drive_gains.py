@@ -14,12 +14,13 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from ..arguments import checked, positive, whole
+from ..base.groupings import lstsq, scaled
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, counted
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from ..model.closure import refuse_closures
-from .information import lstsq, scaled, triangle
+from .information import triangle
 from .payload import changed_friction, friction_columns, payload_columns, same_motion
 from .processing import HIGHEST, KEPT, Processing, Samples, checked_logs, lowpass, prepare
 
@@ -108,7 +109,7 @@ def identify_drive_gains(
     whole(draws, "draws", 2, MOST_DRAWS)
     whole(seed, "seed", 0)
     Processing(cutoff=cutoff)  # refuses what is no frequency
-    bare = type(robot)(replace(robot.model, payload=None))
+    bare = robot._with_model(payload=None)
     model, shift = changed_friction(friction), same_motion(free, loaded)
 
     def columns(s: Samples) -> tuple[np.ndarray, np.ndarray]:

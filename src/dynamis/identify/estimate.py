@@ -350,7 +350,7 @@ def fitted(unknowns: Unknowns, x: np.ndarray) -> Torque:
 
     def torque(samples: Samples) -> np.ndarray:
         linear = [Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)]
-        return np.concatenate(linear) + unknowns.rest(samples.q, samples.qd)
+        return np.concatenate(linear) + unknowns.fixed_torque(samples.q, samples.qd)
 
     return torque
 
@@ -469,5 +469,5 @@ def friction_curve(
     columns = wanted.of_kind(*CURVE)
     zero = np.zeros_like(qd)
     Z = wanted.tree_regressor(zero, qd, zero)[:, joint, columns]
-    spread = np.einsum("ka,ab,kb->k", Z, estimate.covariance[np.ix_(columns, columns)], Z)
-    return v, Z @ estimate.values[columns], np.sqrt(np.maximum(spread, 0.0))
+    variance = np.einsum("ka,ab,kb->k", Z, estimate.covariance[np.ix_(columns, columns)], Z)
+    return v, Z @ estimate.values[columns], np.sqrt(np.maximum(variance, 0.0))

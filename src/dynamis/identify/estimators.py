@@ -10,8 +10,8 @@ from ..arguments import one_of
 from .closed_loop import instrumental
 from .feasible import feasible, friction_alone
 from .information import (
-    Gain,
     Information,
+    NoiseGain,
     Solution,
     Weigh,
     completed,
@@ -29,8 +29,8 @@ ROUNDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """What an estimator may look at."""
+class FitProblem:
+    """What an estimator solves: motions, unknowns, what is known of them, and a prior."""
 
     motions: Sequence[Samples]
     unknowns: Unknowns
@@ -49,34 +49,34 @@ class Found:
     full: np.ndarray | None = None
 
 
-def _robust(task: Task) -> Found:
+def _robust(problem: FitProblem) -> Found:
     """Weighted, with rows far out counting less (Huber), until nothing changes."""
-    info, found = task.info, weighted(task.info)
+    info, found = problem.info, weighted(problem.info)
     for _ in range(ROUNDS):
-        deviation = _robust_deviation(task, found.x)
+        deviation = _robust_deviation(problem, found.x)
 
         def weigh(residual: np.ndarray, weight: np.ndarray, size: Any = deviation) -> np.ndarray:
             far = np.abs(residual) / size
             return weight * np.sqrt(np.minimum(1.0, HUBER / np.maximum(far, 1e-12)))
 
-        info = information(task.motions, task.unknowns, weigh, found.x, task.known)
+        info = information(problem.motions, problem.unknowns, weigh, found.x, problem.known)
         last, found = found, weighted(info)
-        found = replace(found, gain=_robust_gain(task, found, weigh))
+        found = replace(found, gain=_robust_gain(problem, found, weigh))
         change = np.linalg.norm(found.x - last.x) / max(np.linalg.norm(last.x), 1e-300)
         if change < 1e-4:
             break
     return Found(found, info)
 
 
-def _robust_gain(task: Task, found: Solution, weigh: Weigh) -> Gain:
+def _robust_gain(problem: FitProblem, found: Solution, weigh: Weigh) -> NoiseGain:
     """That of an M-estimator: rows far out do not move with the unknowns.
 
     The weights' mean over the share of rows that count in full corrects the inverse (Huber 1981).
     """
-    full = completed(found.x, task.known)
+    full = completed(found.x, problem.known)
     squares = whole = 0.0
-    for samples in task.motions:
-        for Y, tau, weight, _ in samples.blocks(task.unknowns):
+    for samples in problem.motions:
+        for Y, tau, weight, _ in samples.blocks(problem.unknowns):
             w = weigh(tau - Y @ full, weight)
             squares += float((w * w).sum())
             whole += float((w * w)[w >= weight].sum())
@@ -85,47 +85,47 @@ def _robust_gain(task: Task, found: Solution, weigh: Weigh) -> Gain:
     )
 
 
-def _robust_deviation(task: Task, x: np.ndarray) -> np.ndarray:
+def _robust_deviation(problem: FitProblem, x: np.ndarray) -> np.ndarray:
     """Robust standard deviation of every joint's residual."""
-    full = completed(x, task.known)
+    full = completed(x, problem.known)
     parts = [
         np.where(weight > 0.0, tau - Y @ full, np.nan)
-        for samples in task.motions
-        for Y, tau, weight, _ in samples.blocks(task.unknowns)
+        for samples in problem.motions
+        for Y, tau, weight, _ in samples.blocks(problem.unknowns)
     ]
     return np.maximum(1.4826 * np.nanmedian(np.abs(np.concatenate(parts)), axis=0), 1e-12)
 
 
-def _feasible(task: Task, free: Found | None = None) -> Found:
+def _feasible(problem: FitProblem, free: Found | None = None) -> Found:
     """Weighted least squares among physically consistent arms; `free` is that among all."""
-    free = Found(weighted(task.info), task.info) if free is None else free
+    free = Found(weighted(problem.info), problem.info) if free is None else free
     start, info = free.solution, free.info
-    rigid = task.unknowns.of_kind(*RIGID)
-    if task.known is not None and not np.isnan(task.known[rigid]).any():
-        x, full = friction_alone(info, start.weights, task.unknowns), None
+    rigid = problem.unknowns.of_kind(*RIGID)
+    if problem.known is not None and not np.isnan(problem.known[rigid]).any():
+        x, full = friction_alone(info, start.weights, problem.unknowns), None
     else:
-        given = task.unknowns, task.prior, task.reference, task.known
+        given = problem.unknowns, problem.prior, problem.reference, problem.known
         x, full = feasible(info, start.weights, *given)
     return Found(replace(start, x=x, sigma=torque_noise(info, x)), info, full)
 
 
-def _robust_feasible(task: Task) -> Found:
+def _robust_feasible(problem: FitProblem) -> Found:
     """Physically consistent arms, with rows far out counting less."""
-    return _feasible(task, _robust(task))
+    return _feasible(problem, _robust(problem))
 
 
-ESTIMATORS: Mapping[str, Callable[[Task], Found]] = {
-    "ordinary": lambda task: Found(ordinary(task.info), task.info),
-    "weighted": lambda task: Found(weighted(task.info), task.info),
+ESTIMATORS: Mapping[str, Callable[[FitProblem], Found]] = {
+    "ordinary": lambda problem: Found(ordinary(problem.info), problem.info),
+    "weighted": lambda problem: Found(weighted(problem.info), problem.info),
     "robust": _robust,
-    "total": lambda task: Found(total(task.info), task.info),
-    "instrumental": lambda task: Found(instrumental(task), task.info),
+    "total": lambda problem: Found(total(problem.info), problem.info),
+    "instrumental": lambda problem: Found(instrumental(problem), problem.info),
     "feasible": _feasible,
     "robust-feasible": _robust_feasible,
 }
 
 
-def estimator_named(name: Any) -> Callable[[Task], Found]:
+def estimator_named(name: Any) -> Callable[[FitProblem], Found]:
     """A row of the table; unknown names are answered with those that exist."""
     one_of(name, ESTIMATORS, f"estimator {name!r} does not exist")
     return ESTIMATORS[name]

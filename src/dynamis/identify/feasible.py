@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
+from ..base.groupings import scaled
 from ..errors import DynamisError
 from ..lazy import package
 from ..spatial.inertia import from_linear, pseudo_inertia
-from .information import Information, scaled
+from .information import Information
 from .unknowns import BESIDE_ROBOT, LAW_CONSTANTS, Unknowns
 
 # When ten numbers are a body: the pseudo-inertia is positive semidefinite (Wensing 2018).

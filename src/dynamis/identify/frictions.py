@@ -69,7 +69,7 @@ class FrictionModel:
                 elif isinstance(viscous, tuple):
                     own["viscous"] = 0.5 * sum(resolve(viscous, robot.model.values, MATH))
             links.append(replace(link, friction=replace(link.friction, **own)))
-        return type(robot)(replace(robot.model, links=tuple(links)))
+        return robot._with_model(links=tuple(links))
 
     def variants(self) -> "list[FrictionModel]":
         """The model with every combination of constants worth trying."""

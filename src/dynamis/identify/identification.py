@@ -9,13 +9,13 @@ import numpy as np
 from scipy.ndimage import binary_dilation
 
 from ..arguments import checked, choice, is_word, number, one_of
+from ..base.groupings import lstsq
 from ..errors import OptionError, shown
 from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..logs.log import Log
 from ..model.check.finding import Finding
-from .closed_loop import noise_bias
-from .deviations import Bands, fitted_bands
+from .deviations import Bands, fitted_bands, noise_bias
 from .diagnose import (
     POOR,
     Excerpt,
@@ -42,14 +42,14 @@ from .diagnose import (
     without_directions,
 )
 from .estimate import Estimate, Validation, handed_over, validation
-from .estimators import Found, Task, estimator_named, with_loads
+from .estimators import FitProblem, Found, estimator_named, with_loads
 from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
 from .information import (
+    NEGLIGIBLE,
     Information,
     completed,
     information,
     joined,
-    scaled,
     told_apart,
     weighted,
 )
@@ -77,9 +77,9 @@ HEAVIEST = 1e12  # rows of data that a prior may weigh: more drown the data in r
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What came of a plan on some logs; `task` has every row alike, `found` as weighted."""
+    """What came of a plan on some logs; `problem` has every row alike, `found` as weighted."""
 
-    task: Task
+    problem: FitProblem
     found: Found
     processing: list[Processing]
     scores: list[tuple[str, float]]
@@ -93,22 +93,22 @@ class Fit:
     @property
     def unknowns(self) -> Unknowns:
         """What was sought."""
-        return self.task.unknowns
+        return self.problem.unknowns
 
     @property
     def motions(self) -> Sequence[Samples]:
         """The rows."""
-        return self.task.motions
+        return self.problem.motions
 
     @property
     def info(self) -> Information:
         """What every row says, all alike, whatever the estimator made of them."""
-        return self.task.info
+        return self.problem.info
 
     @property
     def known(self) -> np.ndarray | None:
         """What was not sought, (m,), NaN for what was."""
-        return self.task.known
+        return self.problem.known
 
     @cached_property
     def _octaves(self) -> tuple[Bands, np.ndarray]:
@@ -127,7 +127,7 @@ class Fit:
         Infinite for what the motion does not show.
         """
         solution, known = self.found.solution, self.known
-        bias = noise_bias(self.task, solution.gain)
+        bias = noise_bias(self.problem, solution.gain)
         covariance = self._octaves[0].covariance(solution.gain) + np.outer(bias, bias)
         if self.slow is not None:
             whole = information(self.motions, self.unknowns)
@@ -145,7 +145,7 @@ class Plan:
     robot: "Robot"
     friction: Any
     rotors: bool | None
-    how: Processing
+    processing: Processing
     estimator: str
     prior: float | Mapping[str, float] | None
     only: str | None
@@ -164,51 +164,52 @@ class Plan:
             )
         auto = is_word(self.friction, ("auto",))
         model, scores = self._chosen(logs) if auto else (friction_named(self.friction), [])
-        how = self.how
-        if how.dead_zone is None:
-            how = replace(how, dead_zone=SLOW * model.speed if model.columns else 0.0)
-        prepared = [prepare(log, how, robot=self.robot) for log in logs]
+        processing = self.processing
+        if processing.dead_zone is None:
+            zone = SLOW * model.speed if model.columns else 0.0
+            processing = replace(processing, dead_zone=zone)
+        prepared = [prepare(log, processing, robot=self.robot) for log in logs]
         motions = [samples for found, _ in prepared for samples in found]
-        wanted = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
-        slow = slow_estimate(wanted, self.slow, how) if self.two_step else None
-        known = self._described(wanted) if slow is None else slow.known
-        wanted, known = with_loads(wanted, motions, known)
-        info = information(motions, wanted, known=known)
-        own = np.asarray(wanted.robot.parameters.values, dtype=float)
-        task = Task(motions, wanted, info, self.prior, own, known)
-        found = estimator_named(self.estimator)(task)
+        sought = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
+        slow = slow_estimate(sought, self.slow, processing) if self.two_step else None
+        known = self._described(sought) if slow is None else slow.known
+        sought, known = with_loads(sought, motions, known)
+        info = information(motions, sought, known=known)
+        own = np.asarray(sought.robot.parameters.values, dtype=float)
+        problem = FitProblem(motions, sought, info, self.prior, own, known)
+        found = estimator_named(self.estimator)(problem)
         solution = replace(found.solution, x=completed(found.solution.x, known))
-        wanted = replace(wanted, rigid=solution.x)  # as the robot that is handed over computes it
+        sought = replace(sought, rigid=solution.x)  # as the robot that is handed over computes it
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
-        return Fit(replace(task, unknowns=wanted), found, chosen, scores, slow)
+        return Fit(replace(problem, unknowns=sought), found, chosen, scores, slow)
 
-    def findings(self, fit: Fit, left: Leftover, logs: Sequence[Log]) -> list[Finding]:
+    def findings(self, fit: Fit, residual: Leftover, logs: Sequence[Log]) -> list[Finding]:
         """What is dubious about a fit: causes first, what they lead to last.
 
         Of findings of one level the first is the verdict's.
         """
-        robot, wanted, x, info = self.robot, fit.unknowns, fit.x, fit.found.info
+        robot, sought, x, info = self.robot, fit.unknowns, fit.x, fit.found.info
         feasible, joints = self.estimator.endswith("feasible"), robot.drive_names
         free = completed(weighted(info).x, fit.known) if feasible else x
         condition_number, rows = fit.found.solution.condition, excerpt(fit.motions)
         found = [*not_told_apart(condition_number, sum(log.duration for log in logs))]
-        found += [*saturation(robot, logs), *torque_size(robot, rows, wanted)]
+        found += [*saturation(robot, logs), *torque_size(robot, rows, sought)]
         if condition_number < POOR:  # else any number may stand for a friction or a mass
-            gravity = gravity_difference(robot, wanted, free, rows)
-            found += other_reading(robot, wanted, rows, gravity)
-            found += driving_friction(wanted, free, fit.covariance, rows)
-            found += self.rotors_tried(fit, rows, left, logs)
-        found += late_torque(wanted, rows, max(log.step for log in logs))
-        said = {f.joints for f in found if f.where == "fit"}
-        poor = poor_joints(left, joints, friction=not is_word(self.friction, ("auto",)))
-        found += [*unexplained(fit.info.misfit(x)), *(f for f in poor if f.joints not in said)]
-        found += not_exciting(wanted, info, x, fit.known)
+            gravity = gravity_difference(robot, sought, free, rows)
+            found += other_reading(robot, sought, rows, gravity)
+            found += driving_friction(sought, free, fit.covariance, rows)
+            found += self.rotors_tried(fit, rows, residual, logs)
+        found += late_torque(sought, rows, max(log.step for log in logs))
+        explained = {f.joints for f in found if f.where == "fit"}
+        poor = poor_joints(residual, joints, friction=not is_word(self.friction, ("auto",)))
+        found += [*unexplained(fit.info.misfit(x)), *(f for f in poor if f.joints not in explained)]
+        found += not_exciting(sought, info, x, fit.known)
         found += few_rows(info.rows, fit.correlation, len(x))
         found += without_directions(fit.found.solution.left_out)
         return [*found, *far_from_consistent(info, free, x)] if feasible else found
 
     def rotors_tried(
-        self, fit: Fit, rows: Excerpt, left: Leftover, logs: Sequence[Log]
+        self, fit: Fit, rows: Excerpt, residual: Leftover, logs: Sequence[Log]
     ) -> Iterator[Finding]:
         """Joints that rotor inertias would explain, where nothing was said about rotors."""
         if self.rotors is not None or fit.unknowns.rotors or self.only is not None:
@@ -220,23 +221,23 @@ class Plan:
             ).fit(logs)
             noise = noise_as_fitted(logs, tried.processing)
             then = leftover(tried.info, tried.unknowns, tried.x, noise)
-            yield from better_with_rotors(left, then, which, self.robot.drive_names)
+            yield from better_with_rotors(residual, then, which, self.robot.drive_names)
 
-    def _described(self, wanted: Unknowns) -> np.ndarray | None:
+    def _described(self, sought: Unknowns) -> np.ndarray | None:
         """What is not sought, as the robot describes it: (m,), NaN for what is."""
         if self.only is None:
             return None
-        return np.where(np.isin(wanted.kinds, RIGID), wanted.values, np.nan)
+        return np.where(np.isin(sought.kinds, RIGID), sought.values, np.nan)
 
     def _chosen(self, logs: Sequence[Log]) -> tuple[FrictionModel, list[tuple[str, float]]]:
         """The simplest friction model among those that predict unseen blocks of time best.
 
         And every model's cross-validated relative error, best first.
         """
-        how = self.how
-        if how.dead_zone is None:
-            how = replace(how, dead_zone=SLOW * min(TRIED["velocity"]))  # the same for all
-        motions = [s for log in logs for s in prepare(log, how, robot=self.robot)[0]]
+        processing = self.processing
+        if processing.dead_zone is None:  # one for all models
+            processing = replace(processing, dead_zone=SLOW * min(TRIED["velocity"]))
+        motions = [s for log in logs for s in prepare(log, processing, robot=self.robot)[0]]
         scores = []
         for named in chosen_among(self.robot, all(log.temperature is not None for log in logs)):
             tried = [(self._score(m, motions), m) for m in named.variants()]
@@ -248,17 +249,17 @@ class Plan:
 
     def _score(self, model: FrictionModel, motions: Sequence[Samples]) -> float:
         """Relative error on blocks left out in turn, of the rows that move, filtered."""
-        wanted = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
-        wanted, known = with_loads(wanted, motions, self._described(wanted))
+        sought = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
+        sought, known = with_loads(sought, motions, self._described(sought))
         parts = [
-            information([block], wanted, known=known, method="gram") for block in _blocks(motions)
+            information([block], sought, known=known, method="gram") for block in _blocks(motions)
         ]
-        wrong = right = 0.0
+        residuals = torques = 0.0
         for part in parts:
-            rest = [p for p in parts if p is not part] or parts
-            wrong += float(part.residuals(weighted(joined(rest)).x).sum())
-            right += float(part.torques.sum())
-        return float(np.sqrt(wrong / max(right, 1e-300)))
+            others = [p for p in parts if p is not part] or parts
+            residuals += float(part.residuals(weighted(joined(others)).x).sum())
+            torques += float(part.torques.sum())
+        return float(np.sqrt(residuals / max(torques, 1e-300)))
 
 
 BLOCKS = 6  # of time, each left out once
@@ -318,6 +319,7 @@ def identify(
     `robot.home`. `passive_friction` says which of them rub: those described with friction, "all",
     "none", or a list of names.
     """
+    # options
     logs = checked_logs(log, robot)
     passive_joints(robot, passive_friction)
     choice(method, "method", METHODS)
@@ -327,57 +329,75 @@ def identify(
         raise OptionError("slow logs were given", 'they are for method="two-step"')
     given = {"cutoff": cutoff, "dead_zone": dead_zone}
     given = {name: value for name, value in given.items() if value is not None}
-    how = replace(processing or Processing(), **given)
-    steady = None if slow is None else checked_logs(slow, robot, "slow")
-    two = method == "two-step"
+    processing = replace(processing or Processing(), **given)
+    slow_logs = None if slow is None else checked_logs(slow, robot, "slow")
+
+    # the logs by themselves
     findings = diagnose(robot, logs)
     if not force:
         refuse(findings, robot, "this is no log to identify from")
-    if how.torque_delay == ESTIMATED:
-        how, said = _with_delay(robot, logs, friction, rotors, how, passive_friction)
-        findings.append(said)
+    if processing.torque_delay == ESTIMATED:
+        processing, delay_finding = _with_delay(
+            robot, logs, friction, rotors, processing, passive_friction
+        )
+        findings.append(delay_finding)
+
+    # the fit, and what its residuals show
     plan = Plan(
-        robot, friction, rotors, how, estimator, prior, only, two, steady, threads, passive_friction
+        robot=robot,
+        friction=friction,
+        rotors=rotors,
+        processing=processing,
+        estimator=estimator,
+        prior=prior,
+        only=only,
+        two_step=method == "two-step",
+        slow=slow_logs,
+        threads=threads,
+        passive=passive_friction,
     )
     fit = plan.fit(logs)
-    wanted, x, full = fit.unknowns, fit.x, fit.found.full
-    condition_number = fit.found.solution.condition
-    left = leftover(fit.info, wanted, x, noise_as_fitted(logs, fit.processing))
-    findings += plan.findings(fit, left, logs)
+    sought, x, full = fit.unknowns, fit.x, fit.found.full
+    residual = leftover(fit.info, sought, x, noise_as_fitted(logs, fit.processing))
+    findings += plan.findings(fit, residual, logs)
     if not force:
-        refuse(findings, robot, "this log would not give a model of this arm", left)
-    judged = verdict(findings, robot.drive_names, left)
-    findings = [
+        refuse(findings, robot, "this log would not give a model of this arm", residual)
+    result = verdict(findings, robot.drive_names, residual)
+    findings = [  # notes on what was replaced count for no verdict
         *reading_findings(logs, findings),
-        *laws_replaced(robot, wanted),
-        *velocities_replaced(logs, how, fit.processing),
+        *laws_replaced(robot, sought),
+        *velocities_replaced(logs, processing, fit.processing),
         *findings,
     ]
+
+    # the estimate, compared with its own logs
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
-        unknowns=wanted,
+        unknowns=sought,
         values=x,
         covariance=fit.covariance,
-        full=wanted.full(x) if full is None else full,
-        condition_number=condition_number,
+        full=sought.full(x) if full is None else full,
+        condition_number=fit.found.solution.condition,
         estimator=estimator,
         method=method,
         processing=tuple(fit.processing),
-        training=tuple(validation(wanted, x, one, chosen) for one, chosen in pairs),
+        training=tuple(validation(sought, x, one, chosen) for one, chosen in pairs),
         correlation=fit.correlation,
         scores=tuple(fit.scores),
         findings=tuple(findings),
-        verdict=judged,
+        verdict=result,
         logs=tuple(logs),
-        asked=how,
+        asked=processing,
     )
     estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
     if not held_out:
         return estimate
+
+    # a second fit without the last part, compared with that part
     unseen = last_third(plan, logs)
     if not unseen.is_repeat:
-        judged = validated(judged)
-    return replace(estimate, held_out=unseen, verdict=judged)
+        result = validated(result)
+    return replace(estimate, held_out=unseen, verdict=result)
 
 
 def _check_only(only: str | None, friction: Any, method: str) -> None:
@@ -409,17 +429,19 @@ def _with_delay(
     logs: Sequence[Log],
     friction: Any,
     rotors: bool | None,
-    how: Processing,
+    processing: Processing,
     passive: Any,
 ) -> tuple[Processing, Finding]:
     """The processing with the delay of the torque as these logs show it, and a word on it."""
     model = friction_named("smooth" if is_word(friction, ("auto",)) else friction)
-    zone = SLOW * model.speed if how.dead_zone is None and model.columns else how.dead_zone
-    plain = replace(how, torque_delay=0.0, dead_zone=zone)
+    zone = processing.dead_zone
+    if zone is None and model.columns:
+        zone = SLOW * model.speed
+    plain = replace(processing, torque_delay=0.0, dead_zone=zone)
     motions = [samples for log in logs for samples in prepare(log, plain, robot=robot)[0]]
     delay = torque_delay(unknowns(robot, model, rotors, None, passive), excerpt(motions))[0]
     what = f"the torque was taken {1e3 * delay:.1f} ms after the positions, as estimated"
-    return replace(how, torque_delay=delay), Finding("note", "torques", what, "nothing")
+    return replace(processing, torque_delay=delay), Finding("note", "torques", what, "nothing")
 
 
 def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
@@ -430,7 +452,7 @@ def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
     if len(logs) == 1:
         early, late = logs[0].split(LAST_THIRD)
         fit = plan.fit([early])
-        same = replace(plan.how, cutoff=fit.processing[0].cutoff)
+        same = replace(plan.processing, cutoff=fit.processing[0].cutoff)
         found = validation(fit.unknowns, fit.x, logs[0], same).between(late.t[0], late.t[-1])
         return replace(found, repeats=repeated(late, [early]))
     others = [[*logs[:k], *logs[k + 1 :]] for k in range(len(logs))]
@@ -438,7 +460,7 @@ def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
     new = [k for k, share in enumerate(repeats) if share <= MOSTLY]
     k = new[-1] if new else len(logs) - 1
     fit = plan.fit(others[k])
-    found = validation(fit.unknowns, fit.x, logs[k], plan.how)
+    found = validation(fit.unknowns, fit.x, logs[k], plan.processing)
     return replace(found, repeats=repeats[k])
 
 
@@ -492,18 +514,18 @@ def slow_estimate(
     ]
     sought = gravity_unknowns(unknowns) | np.isin(unknowns.kinds, FRICTION)
     others = np.where(sought, np.nan, unknowns.values)
-    wanted, loaded = with_loads(unknowns, motions, others)
+    with_load, loaded = with_loads(unknowns, motions, others)
     fixed = others if loaded is None else loaded
-    info = information(motions, wanted, known=fixed)
+    info = information(motions, with_load, known=fixed)
     silent = [robot.drive_names[j] for j in np.flatnonzero(info.rows == 0)]
     if silent and len(unknowns.of_kind(*FRICTION)):  # their friction would stay unknown
         raise OptionError(f"slow: joints {', '.join(silent)} move in none of the logs", NEEDED)
     found = weighted(info)
     x = completed(found.x, fixed)
-    told = sought & ~(np.isnan(fixed) & ~told_apart(info, found.weights, POOR))
-    known = np.where(told, x, np.nan)
-    covariance = fitted_bands(motions, wanted, x, found.gain)[0].covariance(found.gain)
-    covariance *= np.outer(told, told)
+    distinct = sought & ~(np.isnan(fixed) & ~told_apart(info, found.weights, POOR))
+    known = np.where(distinct, x, np.nan)
+    covariance = fitted_bands(motions, with_load, x, found.gain)[0].covariance(found.gain)
+    covariance *= np.outer(distinct, distinct)
     return SlowPart(known, covariance, info.rows)
 
 
@@ -517,10 +539,9 @@ def total_covariance(
     `covariance` is the second step's, `info` its motions' with nothing taken as known.
     """
     k = np.isfinite(slow.known)
-    unit, lengths = scaled(info.stacked(weights)[:, :-1])
+    R = info.stacked(weights)[:, :-1]
     T = np.eye(len(k))
-    T[np.ix_(~k, k)] = -np.linalg.lstsq(unit[:, ~k], unit[:, k], rcond=1e-9)[0]
-    T[np.ix_(~k, k)] *= lengths[k] / lengths[~k, None]
+    T[np.ix_(~k, k)] = -lstsq(R[:, ~k], R[:, k], NEGLIGIBLE)
     return covariance + T[:, k] @ slow.covariance[np.ix_(k, k)] @ T[:, k].T
 
 

@@ -7,14 +7,18 @@ kept instead, QR upon QR.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
 
+from ..base.groupings import scaled
 from ..errors import OptionError
 from .processing import Samples
 from .unknowns import Unknowns
+
+if TYPE_CHECKING:
+    from .estimators import FitProblem
 
 SQUARED_LIMIT = 1e6  # condition number of the scaled columns above which Gram matrices will not do
 Weigh = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (residual, weight) -> weight
@@ -72,14 +76,15 @@ def information(
         for samples in motions:
             for Y, torque, weight, _ in samples.blocks(unknowns):
                 tau, w = torque, weight
-                if known is not None:
+                if known is not None:  # their torque goes to the right-hand side
                     fixed = ~np.isnan(known)
                     tau = tau - Y[..., fixed] @ known[fixed]
-                    Y[..., fixed] = 0.0
+                    Y[..., fixed] = 0.0  # not removed: columns keep the numbers of the unknowns
                 if weigh is not None and x is not None:
                     w = weigh(tau - Y @ np.where(np.isnan(x), 0.0, x), w)
                 joined = np.concatenate([Y, tau[..., None]], axis=-1)
                 joined *= w[..., None]
+                # errors are relative to the whole torque, so what was taken off is kept aside
                 more = 0.0 if known is None else (w * w * (torque**2 - tau**2)).sum(axis=0)
                 yield joined, (w > 0.0).sum(axis=0), more
 
@@ -87,6 +92,7 @@ def information(
         factors, rows = np.zeros((n, size, size)), np.zeros(n, dtype=int)
         beside = 0.0
         for joined, count, more in blocks():
+            # joint by joint: their noise, and so their weights, are not known yet
             for j in range(n):
                 block = np.ascontiguousarray(joined[:, j])
                 if squared:
@@ -98,6 +104,8 @@ def information(
         factors = np.stack([_root(g) for g in factors]) if squared else factors
         return Information(factors, rows, beside)
 
+    # Gram matrices are one product per block, several times faster than QR, but square the
+    # condition number: where that costs too many digits, the motions are passed a second time
     if method == "qr":
         return added(squared=False)
     found = added(squared=True)
@@ -128,19 +136,6 @@ def _root(gram: np.ndarray) -> np.ndarray:
     return (np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T) * scale
 
 
-def scaled(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of unit length, and their lengths (1 for zero columns)."""
-    lengths = np.linalg.norm(R, axis=0)
-    safe = np.where(lengths > 0.0, lengths, 1.0)
-    return R / safe, safe
-
-
-def lstsq(A: np.ndarray, b: np.ndarray, rcond: float) -> np.ndarray:
-    """The least x of min |A x - b|, columns of A at unit length."""
-    unit, size = scaled(A)
-    return np.linalg.lstsq(unit, b, rcond=rcond)[0] / size
-
-
 def condition(R: np.ndarray) -> float:
     """Condition number of the scaled columns, zero columns left out."""
     unit, _ = scaled(R)
@@ -157,7 +152,7 @@ NEGLIGIBLE = 1e-9  # singular values this small next to the largest carry no inf
 
 
 @dataclass(frozen=True, eq=False)
-class Gain:
+class NoiseGain:
     """The way of the torque noise e to the unknowns: x - true = inverse sum_j w_j^2 Z_j^T e_j.
 
     Z is the regressor itself without `instruments`; `weigh` re-weights its rows. `x` are the
@@ -175,7 +170,7 @@ class Gain:
 class Solution:
     """Unknowns with their covariance, and the standard deviation of the torque noise per joint.
 
-    The covariance is that of white noise; `deviations.covariance` is that of noise of any colour.
+    The covariance is that of white noise; `Bands.covariance` is that of noise of any colour.
     """
 
     x: np.ndarray
@@ -183,7 +178,7 @@ class Solution:
     sigma: np.ndarray  # (n,)
     weights: np.ndarray  # (n,)
     condition: float
-    gain: Gain
+    gain: NoiseGain
     blind: np.ndarray | None = None  # unknowns that the motion does not show, or not apart
     left_out: int = 0  # directions of the unknowns that total least squares had to do without
 
@@ -250,8 +245,7 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     R = info.stacked(weights)
     unit, lengths = scaled(R[:, :-1])
     U, s, Vt = np.linalg.svd(unit, full_matrices=False)
-    kept = s > NEGLIGIBLE * s[0] if len(s) else s > 0
-    inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+    inverse, kept = truncated_inverse(s)
     x = (Vt.T @ (inverse * (U.T @ R[:, -1]))) / lengths
     sigma = torque_noise(info, x)
     # each joint's noise passes through x = (sum w^2 Y^T Y)^-1 sum w^2 Y^T tau
@@ -261,8 +255,14 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
         Y = F[:, :-1]
         noise += (w * w * sd) ** 2 * (Y.T @ Y)
     blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
-    gain = Gain(x, P, weights)
+    gain = NoiseGain(x, P, weights)
     return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), gain, blind)
+
+
+def truncated_inverse(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """1 / s of singular values in descending order, and which carry information; 0 for others."""
+    kept = s > NEGLIGIBLE * s[:1]
+    return np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0), kept
 
 
 def told_apart(
@@ -278,3 +278,49 @@ def torque_noise(info: Information, x: np.ndarray) -> np.ndarray:
     """Standard deviation of every joint's residual, (n,)."""
     used = np.maximum(info.rows - len(x) / max(1, len(info.rows)), 1.0)
     return np.sqrt(info.residuals(x) / used)
+
+
+# sums against instruments, a motion without the noise of the measured one
+
+
+class Moments(NamedTuple):
+    """Sums over the rows of every joint: Z^T [Y tau] (n, m, m + 1), Z^T Z (n, m, m)."""
+
+    mixed: np.ndarray
+    own: np.ndarray
+
+
+def moments(
+    problem: "FitProblem", instruments: Sequence[Samples], gain: NoiseGain | None = None
+) -> Moments:
+    """Add up regressor and torque against the instruments, rows weighted as the motion's.
+
+    Or as `gain` weighs them.
+    """
+    unknowns, known = problem.unknowns, problem.known
+    n, m = unknowns.rows, len(unknowns)
+    mixed, own = np.zeros((n, m, m + 1)), np.zeros((n, m, m))
+    fixed = np.zeros(m, bool) if known is None else ~np.isnan(known)
+    for samples, clean in zip(problem.motions, instruments, strict=True):
+        pairs = zip(samples.blocks(unknowns), clean.blocks(unknowns), strict=True)
+        for (Y, torque, counted, _), (own_Y, *_) in pairs:
+            weight = counted
+            tau = torque if known is None else torque - Y[..., fixed] @ known[fixed]
+            if gain is not None and gain.weigh is not None:
+                weight = gain.weigh(torque - Y @ completed(gain.x, known), counted)
+            Z = own_Y * weight[..., None]
+            Y[..., fixed], Z[..., fixed] = 0.0, 0.0
+            joined = np.concatenate([Y, tau[..., None]], axis=-1) * weight[..., None]
+            for j in range(n):
+                left = np.ascontiguousarray(Z[:, j]).T
+                mixed[j] += left @ joined[:, j]
+                own[j] += left @ left.T
+    return Moments(mixed, own)
+
+
+def inverse_of(A: np.ndarray) -> np.ndarray:
+    """The inverse of a square matrix, without directions that carry no information."""
+    rows, row_size = scaled(A.T)
+    unit, size = scaled(rows.T)
+    U, s, Vt = np.linalg.svd(unit)
+    return (Vt.T * truncated_inverse(s)[0]) @ U.T / np.outer(size, row_size)

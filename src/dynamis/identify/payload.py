@@ -6,7 +6,7 @@ p_L are the ten parameters of the body in the tool frame. With a log of the same
 body, the difference of the two is used: errors of the robot's model cancel.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..ik.driven import alike, assembly
 from ..lazy import cached_property
 from ..logs.log import Log, interpolated
 from ..model.closure import refuse_closures
+from ..robot.closing import tree_of
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, to_com, to_com_slope, transformed
 from .deviations import correlation_time
@@ -34,7 +35,6 @@ from .feasible import (
 from .frictions import FrictionModel, friction_named
 from .information import Information, Solution, told_apart, weighted
 from .processing import BLOCK, Processing, Samples, checked_logs, prepare, torque_of
-from .unknowns import tree_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 WORST = 1e7  # condition number beyond which directions show nothing
 LINEAR = ("viscous", "coulomb", "offset")  # kinds of friction that may have changed
 SEARCHED = 1.0  # s: how far two recordings of one motion may be shifted
-SAME = 0.05  # of a joint's spread: how far two runs of one motion may be apart
+SAME = 0.05  # of a joint's standard deviation: how far two runs of one motion may be apart
 NAMES = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
@@ -174,7 +174,7 @@ ROUNDS = 4  # of friction under load, whose sign depends on the payload
 
 def bare_of(robot: "Robot") -> "Robot":
     """The robot without its payload."""
-    return alike(robot, type(robot)(replace(robot.model, payload=None)))
+    return alike(robot, robot._with_model(payload=None))
 
 
 class Gears:
@@ -271,7 +271,7 @@ def same_motion(free: Log, loaded: Log) -> float:
     if not off.max() <= SAME:
         raise OptionError(
             f"free {free.name!r} and loaded {loaded.name!r} are different motions: joint "
-            f"{int(off.argmax()) + 1} is {100 * off.max():.3g} % of its spread apart",
+            f"{int(off.argmax()) + 1} is {100 * off.max():.3g} % of its standard deviation apart",
             f"record the same motion twice, starting within {SEARCHED:g} s of each other",
         )
     return nominal + s

@@ -11,7 +11,7 @@ Nemirovskii 1994), so P stays positive definite.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from ..simulation.run import Run
 from ..spatial.functions import MATH, Functions
 from ..spatial.inertia import from_linear, pseudo_inertia, to_com_slope
 from ..spatial.vectors import inner
+from .deviations import NORMAL
 from .payload import NAMES, PayloadEstimate, centred, centred_slope
 from .processing import BLOCK, checked_logs
 
@@ -54,7 +55,6 @@ NOISE = 0.05  # of a joint's typical torque: the noise that is expected
 KERNEL = 1.0  # s: how far back residuals are correlated
 LONGEST = 0.9  # of the kernel, that the sums may give: a correlation time of nine kernels
 EXPECTED = 0.1  # s: correlation time that is expected
-NORMAL = 1.96  # half the 95 % interval of a normal distribution
 FEWEST = 3.0  # degrees of freedom
 UNKNOWN = 4.0  # inflation before anything was seen
 PLAUSIBLE = {"q": 1e6, "qd": 1e6, "tau": 1e9}  # beyond, or NaN, a sample does not count
@@ -105,7 +105,7 @@ class PayloadObserver(Observer):
         refuse_closures(given.model.closures, "PayloadObserver")
         if given.model.payload is None:
             return given
-        return once(given, "bare", lambda: type(given)(replace(given.model, payload=None)))
+        return once(given, "bare", lambda: given._with_model(payload=None))
 
     @checked
     def gains(self, robot: "Robot") -> Values:
@@ -425,13 +425,13 @@ def _inflation(
         total, wide, squared = total + variance, wide + own, squared + own * own / freedom
     freedom = arm.max((wide * wide + TINY) / (squared + TINY), FEWEST)
     discounted = (weights[1] + TINY) / (weights[0] + TINY)
-    student = _student(freedom) / NORMAL
+    student = _student(freedom) / NORMAL[0.95]
     return (wide + TINY) / (total + TINY) * discounted * student * student
 
 
 def _student(freedom: Any) -> Any:
     """The 97.5 % quantile of Student's distribution (Abramowitz and Stegun 26.7.5)."""
-    z, v = NORMAL, 1.0 / freedom
+    z, v = NORMAL[0.95], 1.0 / freedom
     g1, g2 = (z**3 + z) / 4.0, (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
     return z + v * (g1 + v * g2)
 

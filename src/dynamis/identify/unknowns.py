@@ -13,16 +13,17 @@ import numpy as np
 
 from ..arguments import choice, one_of
 from ..base.base_parameters import BaseParameters, base_parameters, sum_text
-from ..base.groupings import random_regressor, short
+from ..base.groupings import lstsq, random_regressor, short
 from ..errors import ModelError, OptionError, shown
 from ..ik.driven import Motion, alike, assembly
-from ..lazy import cached_property, once
+from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..model.closure import refuse_closures
 from ..model.friction import Friction, sides
 from ..model.link import Link
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS, parameter_names
 from ..model.quantity import resolve
+from ..robot.closing import tree_of
 from .frictions import FrictionModel
 
 if TYPE_CHECKING:
@@ -175,12 +176,12 @@ class Unknowns:
         if not len(loads) or self.rigid is None:
             return
         rigid = self.of_kind(*RIGID)
-        torque = np.abs(columns[..., rigid] @ self.rigid[rigid] + self._rigid_rest(q, qd))
+        torque = np.abs(columns[..., rigid] @ self.rigid[rigid] + self._fixed_rigid_torque(q, qd))
         shaped = self._loaded.load_shares(qd) / UNIT_LOAD * torque
         for k in loads:
             columns[:, self.joints[k], k] = shaped[:, self.joints[k]]
 
-    def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
+    def fixed_torque(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
         """Torque of laws and springs that no unknown multiplies, (N, rows); 0.0: there are none."""
         if not (self.robot.model.own_laws or self.described):
             return 0.0
@@ -194,12 +195,12 @@ class Unknowns:
         described = np.isin(self.full_names, self.described)
         return np.where(described, self.robot.parameters.values, 0.0)
 
-    def _rigid_rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
-        """The part of `rest` that joints transmit: without friction."""
+    def _fixed_rigid_torque(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
+        """The part of `fixed_torque` that joints transmit: without friction."""
         if not (self.robot.model.loads or self.described):
             return 0.0
         friction = self.robot.kernel("friction_torque", parameters="argument")
-        return self.rest(q, qd) - friction(qd, self.kept)
+        return self.fixed_torque(q, qd) - friction(qd, self.kept)
 
     @cached_property
     def references(self) -> list[float]:
@@ -214,7 +215,7 @@ class Unknowns:
         for link in model.links:
             load = UNIT_LOAD if _may_rub_under_load(link) else 0.0
             links.append(replace(link, drive=None, friction=replace(link.friction, load=load)))
-        return type(self.robot)(replace(model, links=tuple(links), gear_matrix=None))
+        return self.robot._with_model(links=tuple(links), gear_matrix=None)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """A full parameter vector with these unknowns, nearest to the robot's own values."""
@@ -236,7 +237,7 @@ class Unknowns:
                 "estimator='feasible' keeps its coefficients at 0 or above",
             ) from error
         if findings != robot.model.findings:  # those of the robot as described are about that one
-            robot = type(robot)(replace(robot.model, findings=findings))
+            robot = robot._with_model(findings=findings)
         if not len(self.of_kind(*BESIDE_ROBOT)):
             return robot
         names = robot.model.joint_names
@@ -246,7 +247,7 @@ class Unknowns:
             else link
             for link in robot.model.links
         ]
-        return type(robot)(replace(robot.model, links=tuple(links)))
+        return robot._with_model(links=tuple(links))
 
     def _with_friction(self, link: Link, joint: int, x: np.ndarray) -> Link:
         """A link with the root, the slope by temperature and the load of its joint among x."""
@@ -282,11 +283,6 @@ class Unknowns:
             joint = self.names[k].split(" ")[0].removesuffix("offset")
             x[k] += 0.5 * (by_name[f"{joint}coulomb+"] + by_name[f"{joint}coulomb-"])
         return x
-
-
-def tree_of(robot: "Robot") -> "Robot":
-    """The robot without its closures."""
-    return once(robot, "tree", robot.without_closures) if robot.model.closures else robot
 
 
 def reference_temperatures(robot: "Robot") -> list[float]:
@@ -378,7 +374,7 @@ def unknowns(
     ]
     if robot.model.closures:
         bodies, others = _friction_joined(shaped, bodies, others)
-    others, described = _told_apart(shaped, bodies, others)
+    others, described = _distinguishable(shaped, bodies, others)
     names, kinds, joints, columns, groups = zip(*bodies, *others, strict=True)
     hidden = tuple(
         name
@@ -411,7 +407,7 @@ class _Parameters:
 
 def _base_parameters(robot: "Robot", rotors: bool) -> BaseParameters:
     """Base parameters of bodies and rotors, without springs and loads, with plain friction."""
-    rigid = type(robot)(replace(robot.model, springs=(), loads=()))
+    rigid = robot._with_model(springs=(), loads=())
     # a smooth law nearly hides its offset at speed
     plain = alike(robot, FrictionModel("plain").applied(rigid))
     with_friction = not robot.model.closures  # else friction may look like gravity
@@ -502,7 +498,7 @@ def _coefficients(
 # unknowns that give the same torques
 
 
-def _told_apart(
+def _distinguishable(
     robot: "Robot", bodies: Sequence[Unknown], others: Sequence[Unknown]
 ) -> tuple[list[Unknown], tuple[str, ...]]:
     """`others` without springs and laws whose columns are sums of other columns; names of these.
@@ -570,7 +566,6 @@ def _stacked_regressor(robot: "Robot") -> np.ndarray:
 
 def _as_sum(A: np.ndarray, column: np.ndarray) -> np.ndarray | None:
     """Shares of the columns of A whose sum is this column; None: it is no such sum."""
-    size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
-    shares = np.linalg.lstsq(A / size, column, rcond=DEPENDENT)[0] / size
+    shares = lstsq(A, column, DEPENDENT)
     left = np.linalg.norm(column - A @ shares)
     return shares if left <= DEPENDENT * np.linalg.norm(column) else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.spatial import KDTree
 
-from ..dynamics.mobility import assemblies
+from ..dynamics.mobility import known_assemblies
 from ..errors import ClosureError, OptionError, counted
 from ..lazy import once
 from ..robot.closing import undriven
@@ -27,7 +27,7 @@ REACH = 6.0 * STEP  # from where a sample starts, unless there is nothing nearer
 TRIES = 2  # from different starts, before a sample is given up
 WIDE = 1.0, 0.3  # rad and mechanism sizes about the start, within which states are drawn
 NARROWEST = 1e-3  # of that
-CALM = 20.0  # rate of a joint per rate of a drive: states drawn are far from singular ones
+FASTEST = 20.0  # rate of a joint per rate of a drive: states drawn are far from singular ones
 
 
 class Motion(NamedTuple):
@@ -59,8 +59,7 @@ class DrivenAssembly:
     def _sound(self) -> np.ndarray:
         """The first assembly known that is not singular."""
         robot = self.robot
-        starts = [tuple(q) for q in robot.model.configurations.values()]
-        found = np.array(assemblies(robot.chain, starts)[0])
+        found = np.array(known_assemblies(robot.chain, robot.model))
         sound = found[robot.closure_status(found) == 0.0]
         if not len(sound):
             raise ClosureError(
@@ -135,7 +134,7 @@ class DrivenAssembly:
         drives, limits = self.drives, self.robot.limits
         width = np.where(turning(self.robot)[drives], WIDE[0], WIDE[1] * self.scale[drives])
         kept, share = np.zeros((0, self.robot.n)), 1.0
-        calm = max(CALM, 2.0 * self.fastest(self.start[None])[0])
+        bound = max(FASTEST, 2.0 * self.fastest(self.start[None])[0])
         inside = ~outside(self.start[None], limits)[0]  # a start beyond a limit does not count it
         while len(kept) < count and share >= NARROWEST:
             low, high = self.start[drives] - share * width, self.start[drives] + share * width
@@ -147,7 +146,7 @@ class DrivenAssembly:
             goal = rng.uniform(low, high, (2 * count, len(drives)))
             q, good = self.followed(np.repeat(self.start[None], len(goal), axis=0), goal)
             good &= ~(outside(q, limits) & inside).any(axis=1)
-            good[good] &= self.fastest(q[good]) <= calm
+            good[good] &= self.fastest(q[good]) <= bound
             kept, share = np.concatenate([kept, q[good]]), 0.5 * share
         return kept[:count]
 
@@ -204,9 +203,9 @@ def deciding(robot: "Robot", what: str) -> list[int]:
 def positions_along(robot: "Robot", start: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """All joints (K, n) where the independent ones are at rows (K, dof), led there from `start`."""
     found = DrivenAssembly(robot, start).positions(rows)
-    lost = np.isnan(found[:, 0])
-    if lost.any():
-        k = int(np.argmax(lost))
+    unreached = np.isnan(found[:, 0])
+    if unreached.any():
+        k = int(np.argmax(unreached))
         reason = follow(robot, found[k - 1] if k else start, rows[k]).reason
         raise ClosureError(
             f"robot {robot.name!r} cannot follow its drives to row {k}: {reason}",

@@ -79,7 +79,7 @@ def singularity(robot: "Robot", q: Any, task: Any = None, condition: float = NEA
     known: Any = np.isfinite(given).all(axis=-1)
     x = np.where(known[..., None], given, generic_configurations(robot)[0])
     if robot.model.closures:
-        refuse_unclosed(robot._calls, x)
+        refuse_unclosed(robot, x)
     N = motions(robot, x)
     conditions = condition_numbers(robot, x, N, mask)
     serial, parallel, loops = (np.where(known, v, np.nan) for v in conditions)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dynamics.mobility import assemblies, size
+from ..dynamics.mobility import known_assemblies, size
 from ..lazy import once
 from .geometry import pose_scale, turning
 
@@ -53,9 +53,8 @@ def generic_configurations(robot: "Robot") -> np.ndarray:
     """A few configurations that close, away from special ones, (k, n)."""
 
     def found() -> np.ndarray:
-        named = [tuple(q) for q in robot.configurations.values()]
         if robot.model.closures:
-            return np.array(assemblies(robot.chain, named)[0])
+            return np.array(known_assemblies(robot.chain, robot.model))
         return np.random.default_rng(0).uniform(-1.0, 1.0, (4, robot.n))
 
     return once(robot, "generic configurations", found)

@@ -170,6 +170,11 @@ class Link:
         return resolve(self.com or ZERO, values, fn)
 
     @property
+    def leader(self) -> str:
+        """The joint that moves this link: its own, or the one that it mimics."""
+        return str(self.mimic[0] if self.mimic else self.joint_name)
+
+    @property
     def slides(self) -> bool:
         """Whether the centre of mass moves in the link with q (com_factor, prismatic)."""
         return self.com_factor is not None and self.joint == "prismatic"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..files import PAGES, checked_path
-from ..identify.deviations import autocorrelation
-from ..identify.estimate import Rows, fitted_rows, friction_curve, headline
+from ..identify.deviations import NORMAL, autocorrelation
+from ..identify.estimate import CONFIDENCE, Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.processing import Processing, band, spectrum
 from ..identify.verdict import validated
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 POINTS = 1200  # rows of one chart of torque
 ALTOGETHER = 30_000  # rows of a page
 DOTS = 600
-SURE = 2.576  # standard deviations on either side of 99 %
 LOWEST = 1e-10  # of a spectrum's peak: what is drawn of it
 GREY, BLUE, ORANGE, PALE, INK = 0, 1, 2, 7, 6  # colours of the style sheet
 TIME = "time, s"
@@ -79,7 +78,7 @@ def friction_chart(
         for name in ("qd", "friction", "counted")
     )
     v, middle, deviation = friction_curve(estimate, joint, float(np.abs(qd).max()) or 1.0)
-    reach = SURE * deviation
+    reach = NORMAL[CONFIDENCE] * deviation
     band, line, fast, slow = FRICTION
     dots = []
     for look, chosen in ((slow, ~counted), (fast, counted)):
@@ -119,7 +118,7 @@ def whiteness_chart(rows: Rows, joint: int, name: str) -> str:
     """Autocorrelation of the fitted rows' residual; white noise stays in the band."""
     rho = autocorrelation(rows.residual[:, joint])
     lag = rows.step * np.arange(len(rho))
-    limit = SURE / np.sqrt(len(rows.residual))
+    limit = NORMAL[CONFIDENCE] / np.sqrt(len(rows.residual))
     band, stems = WHITENESS
     ends = lag[[0, -1]]
     drawn = [replace(band, x=ends, y=[limit, limit], low=[-limit, -limit]),

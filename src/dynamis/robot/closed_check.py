@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..dynamics.mobility import assemblies, immobile
+from ..dynamics.mobility import immobile, known_assemblies
 from ..errors import counted, worded
 from ..model.check.finding import Finding, listed
 from ..model.closure import KINDS
@@ -42,7 +42,7 @@ def check_closed(robot: "Robot", tried: Tried) -> tuple[list[Finding], Tried]:
     q = q[left <= CLOSED]
     findings += _limits(robot, q)
     if not len(q):
-        q = np.array(assemblies(robot.chain, robot.model.configurations.values())[0])
+        q = np.array(known_assemblies(robot.chain, robot.model))
     q = q[robot.closure_status(q) == 0.0]
     names = tuple(name for name, fits in zip(tried.names, good, strict=True) if fits)
     closed = Tried(names, np.concatenate([named[good], q]))

@@ -10,6 +10,7 @@ from ..compile.arrays import as_batch
 from ..dynamics.closed import LoopTerms, loop_terms
 from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError, worded
+from ..lazy import once
 from ..model.chain import Chain
 from ..model.model import Model
 from ..spatial.functions import MATH
@@ -41,6 +42,11 @@ def refuse_immobile(chain: Chain, model: Model) -> None:
             f"conditions of closures: {found.reason}",
             "take a closure out, or choose a kind that holds less (ball instead of weld)",
         )
+
+
+def tree_of(robot: "Robot") -> "Robot":
+    """The robot without its closures, made once; one that has none is its own tree."""
+    return once(robot, "tree", robot.without_closures) if robot.model.closures else robot
 
 
 def undriven(robot: "Robot") -> list[str]:
@@ -126,8 +132,9 @@ def _opens(calls: "Calls", q: np.ndarray, qd: Any, qdd: np.ndarray) -> bool:
     return bool((np.abs(follow - qdd) > 0.1 * bound).any())
 
 
-def refuse_unclosed(calls: "Calls", q: np.ndarray, qd: Any = None) -> None:
+def refuse_unclosed(robot: "Robot | Calls", q: np.ndarray, qd: Any = None) -> None:
     """Name the sample and the loop that q does not close, or that qd opens."""
+    calls: Any = getattr(robot, "_calls", robot)  # either is taken
     model, chain = calls.model, calls.chain
     assert chain.mobility is not None
     e = np.abs(calls.interpreted("closure_error", {"q": q}))

@@ -1,6 +1,5 @@
 """Preflight of a robot: what its model gives away, and what only its dynamics do."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,7 +79,7 @@ def _undefined(robot: "Robot", tried: Tried) -> list[Finding]:
     home = np.zeros((1 if possible else 0, robot.n))
     found = []
     for spring in robot.model.springs:
-        alone = type(robot)(replace(robot.model, springs=(spring,)))
+        alone = robot._with_model(springs=(spring,))
         torque = alone._calls.interpreted("spring_torque", {"q": np.concatenate([tried.q, home])})
         bad = np.isnan(torque).any(axis=1)
         there = bad[: len(tried.q)]
@@ -159,7 +158,15 @@ def _indefinite(M: np.ndarray) -> bool:
 
 def usual_configurations(robot: "Robot") -> Tried:
     """The named positions, then always the same random ones, within the limits if there are any."""
-    low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
-    anywhere = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
+    anywhere = random_positions(robot, SAMPLES, np.random.default_rng(0))
     named = [q[None] for q in robot.configurations.values()]
     return Tried(tuple(robot.configurations), np.concatenate([*named, anywhere]))
+
+
+def random_positions(robot: "Robot", count: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions of all joints within the limits and +-pi (rad or m), (count, n).
+
+    Those of a closed mechanism need not close.
+    """
+    low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
+    return rng.uniform(low, high, (count, robot.n))

@@ -442,7 +442,7 @@ class Robot:
     def without_closures(self) -> "Robot":
         """The tree with its closures taken out and every joint driven."""
         links = tuple(replace(link, passive=False) for link in self.model.links)
-        return Robot(replace(self.model, links=links, closures=()))
+        return self._with_model(links=links, closures=())
 
     def with_closure_limits(
         self,
@@ -457,7 +457,7 @@ class Robot:
         """
         given: dict[str, Any] = {"closure_tolerance": tolerance, "closure_condition": condition}
         given["closure_nan"] = nan
-        return Robot(replace(self.model, **{k: v for k, v in given.items() if v is not None}))
+        return self._with_model(**{k: v for k, v in given.items() if v is not None})
 
     @checked
     def with_home(self, q: "ArrayLike") -> "Robot":
@@ -472,10 +472,10 @@ class Robot:
                 "give q0= where it starts",
             )
         place = arrays.finite(arrays.one_sample(q, "q", (self.n,), f"robot {self.name!r}"), "q")
-        refuse_unclosed(self._calls, place[None], np.zeros((1, self.n)))
+        refuse_unclosed(self, place[None], np.zeros((1, self.n)))
         rest = {k: v for k, v in self.model.configurations.items() if k != "home"}
         known = {"home": tuple(place.tolist()), **rest}
-        return Robot(replace(self.model, configurations=known))
+        return self._with_model(configurations=known)
 
     # -- dynamics ----------------------------------------------------------------------------------
 
@@ -682,7 +682,7 @@ class Robot:
             return self._named_parts(closed_terms(self, q, qd, qdd), options)
         zero = np.zeros(self.n)
         gravity = self.gravity_torque(q)
-        resist = self.friction_torque(qd)
+        friction = self.friction_torque(qd)
         moving = self.inverse_dynamics(q, qd, zero)
         inertial = self.inverse_dynamics(q, qd, qdd) - moving
         loaded: Any = 0.0
@@ -690,7 +690,7 @@ class Robot:
             still, both = (self.load_friction(q, qd, a) for a in (zero, qdd))
             moving, inertial = moving - still, inertial - (both - still)
             loaded = both
-        coriolis, springs = moving - gravity - resist, {}
+        coriolis, springs = moving - gravity - friction, {}
         if self.model.loads:
             springs["load"] = self.load_torque(q, qd)
             coriolis = coriolis - springs["load"]
@@ -698,9 +698,9 @@ class Robot:
             C: Any = self.coriolis_matrix(q, qd)
             both, coriolis = coriolis, np.einsum("...ij,...j", C, qd)  # type: ignore[arg-type]
             springs["spring"] = both - coriolis
-        resist = resist + loaded
+        friction = friction + loaded
         names = ("inertial", "coriolis", "gravity", "friction")
-        parts = dict(zip(names, (inertial, coriolis, gravity, resist), strict=True))
+        parts = dict(zip(names, (inertial, coriolis, gravity, friction), strict=True))
         return self._named_parts(parts | springs, options)
 
     def _named_parts(
@@ -1100,6 +1100,10 @@ class Robot:
 
     # -- variations: every one returns a new Robot --------------------------------------------
 
+    def _with_model(self, **changes: Any) -> "Robot":
+        """With other fields of its model."""
+        return Robot(replace(self.model, **changes))
+
     def to_dh(self, convention: str) -> "Robot":
         """This arm as a DH robot: inertias, friction and drives carried over."""
         from ..model.dh.convert import to_dh
@@ -1109,7 +1113,7 @@ class Robot:
     def with_payload(self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None) -> "Robot":
         """Carrying a body: com in the tool frame, inertia about it. Replaces any other payload."""
         payload = Payload(mass=mass, com=com, inertia=inertia)
-        return Robot(replace(self.model, payload=payload))
+        return self._with_model(payload=payload)
 
     def with_friction(self, viscous: Any = 0.0, coulomb: Any = 0.0, **more: Any) -> "Robot":
         """With other friction in its joints: `dy.Friction(viscous=..., coulomb=...)`.
@@ -1125,9 +1129,8 @@ class Robot:
             each[joint] = Friction(viscous=b, coulomb=c, **more)
         links = []
         for link in self.model.links:
-            leader = str(link.mimic[0]) if link.mimic else str(link.joint_name)
-            links.append(replace(link, friction=each[leader]))
-        return Robot(replace(self.model, links=tuple(links)))
+            links.append(replace(link, friction=each[link.leader]))
+        return self._with_model(links=tuple(links))
 
     def _each(self, value: Any, name: str) -> list[Any]:
         """A value of every joint, from one for all or a list."""
@@ -1151,9 +1154,8 @@ class Robot:
         each = dict(zip(self.joint_names, np.broadcast_to(given, (self.n,)).tolist(), strict=True))
         links = []
         for link in self.model.links:
-            leader = str(link.mimic[0]) if link.mimic else str(link.joint_name)
-            links.append(replace(link, friction=link.friction.at_temperature(each[leader])))
-        return Robot(replace(self.model, links=tuple(links)))
+            links.append(replace(link, friction=link.friction.at_temperature(each[link.leader])))
+        return self._with_model(links=tuple(links))
 
     def with_load(self, law: Any) -> "Robot":
         """With a torque law of your own that the drives must supply too.
@@ -1164,11 +1166,11 @@ class Robot:
         It is called once, here. Constants the torque is linear in are parameters
         `<name>.<constant>`; its name is that of the class, or its `name`.
         """
-        return Robot(replace(self.model, loads=(*self.model.loads, law)))
+        return self._with_model(loads=(*self.model.loads, law))
 
     def with_gravity(self, gravity: Any) -> "Robot":
         """Under another gravity: the acceleration of free fall in the reference frame."""
-        return Robot(replace(self.model, gravity=gravity))
+        return self._with_model(gravity=gravity)
 
     def with_parameters(self, values: Any) -> "Robot":
         """With another parameter vector, in the order of `parameters.names`; or some, by name.
@@ -1211,7 +1213,7 @@ class Robot:
                 f"robot {self.name!r} has no symbol {unknown!r}",
                 did_you_mean(unknown, self.model.symbols),
             )
-        return Robot(replace(self.model, values={**self.model.values, **values}))
+        return self._with_model(values={**self.model.values, **values})
 
     def save(self, path: str | Path, laws: bool = False) -> None:
         """Write the model as .toml or .urdf; `dy.load` reads it back.

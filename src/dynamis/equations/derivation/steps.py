@@ -191,7 +191,7 @@ class Derivation:
 
     @checked
     def translated(self, language: str) -> "Derivation":
-        """The same steps with their texts in "es" (of arms; closed loops are in English only)."""
+        """These steps with their texts in "es" (of arms; closed loops are in English only)."""
         check_language(self.model, language)
         return self if language == self.language else translated(self, language)
 
