@@ -173,6 +173,24 @@ def test_brakes_hold_until_a_torque_acts_and_silence_ends_it(arm):
     assert log[-1, 3] != 0.3
 
 
+def test_friction_too_stiff_for_the_rate_is_simulated_in_shorter_steps(arm):
+    """At the rate itself the arm diverges; between two measurements it takes several steps."""
+    stiff = arm.with_friction(viscous=100.0)
+    assert dy.simulate(stiff, 1.0, 1.0 / RATE, torque=[5.0, 0.0]).diverged
+    server = PlantServer(stiff, 0, rate=RATE)
+    with server.link:
+        assert server.substeps > 1 and "too long for the viscous friction of" in server.remark
+        server._command(udp.Packet(udp.TORQUE, 1, 0.0, (5.0, 0.0, udp.RUNNING)), None, 0.0)
+        for k in range(8):
+            server._step(k, k / RATE)
+        fine = dy.simulate(stiff, 8 / RATE, 1.0 / RATE / server.substeps, torque=[5.0, 0.0])
+        np.testing.assert_allclose(server.arm.q, fine.q[-1], atol=1e-12)
+        assert len(server.found.rows) == 8 and not server.found.message
+    plain = PlantServer(arm, 0, rate=RATE)
+    plain.link.close()
+    assert plain.substeps == 1 and not plain.remark
+
+
 def test_the_run_says_how_far_every_joint_went():
     """As its own log has it; what passes a limit of the model is named."""
     robot = dy.load("planar-rr")

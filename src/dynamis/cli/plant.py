@@ -56,7 +56,8 @@ def run(
     Args:
         port: UDP port; 0 for any free one.
         host: Address to listen on; 0.0.0.0 for all interfaces.
-        rate: Steps and measurements per second.
+        rate: Measurements per second, and steps of the arm: several shorter ones where its viscous
+            friction needs them.
         duration: Length of the simulation; 0 to run until interrupted.
         start: Initial position, at rest (default: all joints at zero; closed mechanisms: home); if
             the controller follows a trajectory, where that starts.
@@ -83,6 +84,8 @@ def run(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
         jitter=jitter, seed=seed, encoder=encoder, stops=stops, keep=log is not None,
     )  # fmt: skip
+    if server.remark:
+        talk(server.remark)
     said = f"{arm.name} listens at {host} port {server.port}"
     found = serve(server, duration or math.inf, lambda: talk(said))
     if log is not None:

@@ -1,6 +1,7 @@
 """The simulated arm as a program of its own: measurements out, torques in, in real time, over UDP.
 
-Every step: take the newest torque, advance the compiled simulation, send where the joints are. The
+Every step: take the newest torque, advance the compiled simulation, send where the joints are. An
+arm whose viscous friction is too stiff for steps of that length takes several shorter ones. The
 brakes hold the arm until the first torque that may act; without torques for `SILENCE` they do not
 come back: the arm goes on with none. Both ways lose and delay packets as asked, each for itself.
 An arm whose state is not finite any more ends the run, and its `message` says so.
@@ -8,6 +9,7 @@ An arm whose state is not finite any more ends the run, and its `message` says s
 
 import gc
 import heapq
+import math
 import os
 import select
 import signal
@@ -24,10 +26,13 @@ import numpy as np
 
 from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
 from ...control.controller import above_zero
+from ...control.damping import places
 from ...control.sensors import Sensors
 from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
+from ...simulation.record import stiff_friction
 from ...simulation.simulator import Simulator
+from ...simulation.tableau import INTEGRATORS
 from ...spatial.functions import MATH
 from ...trajectory.trajectory import Trajectory, beyond, bounds
 from . import udp
@@ -282,7 +287,10 @@ HEAD = struct.Struct("3d")  # of a row: t, controller's t, status
 
 
 class PlantServer:
-    """An arm behind a UDP port; `run` lets time pass, `stop` ends it."""
+    """An arm behind a UDP port; `run` lets time pass, `stop` ends it.
+
+    `substeps`: of the arm, per measurement; `remark` says why they are several.
+    """
 
     def __init__(
         self,
@@ -311,7 +319,9 @@ class PlantServer:
             )
         self.drives = list(a_robot(robot).driven)
         self.n, self.keep = len(self.drives), flag(keep, "keep")
-        self.arm = Simulator(robot, 1.0 / self.rate, stops=stops, threads=1)
+        self.substeps, self.remark = _substeps(robot, 1.0 / self.rate)
+        dt = 1.0 / self.rate / self.substeps
+        self.arm = Simulator(robot, dt, stops=stops, threads=1)
         self.arm.step()  # compiled before anybody waits for a measurement
         self.arm.reset(q0)
         if self.arm.q.ndim != 1:
@@ -388,7 +398,7 @@ class PlantServer:
             self.found.rows.append(head + state + tail)
         torque = np.zeros(len(self.arm.q))
         torque[self.drives] = tau
-        self.arm.step(torque)
+        self.arm.step(torque, self.substeps)
         if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
             self.found.message = (
                 f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "
@@ -425,6 +435,15 @@ class PlantServer:
             with suppress(OSError):
                 self.link.sendto(data, self._peer)
                 self.found.sent += 1
+
+
+def _substeps(robot: "Robot", dt: float) -> tuple[int, str]:
+    """How many steps the arm takes in dt, and why more than one, if so."""
+    found = stiff_friction(robot, places(robot), dt, INTEGRATORS["rk4"])
+    if found is None:
+        return 1, ""
+    count = math.ceil(dt / found[1])
+    return count, f"{found[0]}: the arm takes {count} of {dt / count:g} s each"
 
 
 def _listed(values: Any) -> str:
