@@ -173,6 +173,7 @@ def test_brakes_hold_until_a_torque_acts_and_silence_ends_it(arm):
     assert log[-1, 3] != 0.3
 
 
+@pytest.mark.filterwarnings("ignore:the simulation ended early")
 def test_friction_too_stiff_for_the_rate_is_simulated_in_shorter_steps(arm):
     """At the rate itself the arm diverges; between two measurements it takes several steps."""
     stiff = arm.with_friction(viscous=100.0)

@@ -75,7 +75,7 @@ def run(
         animate: Write an animation to this .gif, .mp4 or .html.
         save: Write t, q, qd, tau to this .csv or .npz.
     """
-    from ..simulation.simulator import simulate
+    from ..simulation.simulator import simulated
 
     check_folders(save)
     check_pictures(plot, animate)
@@ -84,7 +84,7 @@ def run(
     warn_of_findings(arm, robot)
     if delay is not None:
         options["delay"] = delay
-    found = simulate(arm, duration, dt, integrator=integrator, stops=stops, **options)
+    found = simulated(arm, duration, dt, integrator=integrator, stops=stops, **options)
     if plot is not None:
         found.plot(path=plot)
     if animate is not None:

@@ -20,6 +20,7 @@ from .tableau import Tableau
 
 MEMORY = 8e9  # bytes
 NEAR_SINGULAR = 1e3  # condition number of the loops
+TOO_SHORT = "steps became too short"  # the message of a run that cannot go on begins so
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
@@ -135,7 +136,7 @@ class RunRecorder:
     def give_up(self, row: int, t: float) -> None:
         """End a run before `row` that cannot be followed as closely as was asked."""
         tolerance = f"tolerance {self.s.tolerance:g}"
-        self._end(row, f"steps became too short at t = {t:g} s ({tolerance})")
+        self._end(row, f"{TOO_SHORT} at t = {t:g} s ({tolerance})")
 
     def _end(self, row: int, message: str) -> None:
         self.filled, self.message, self.ended = row, message, True
