@@ -414,7 +414,7 @@ def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
         (["simulate", "planar-rr", "--dt"], "--dt was given without a value", ""),
         (["export", "planar-rr", "--safe", "--json"], "--safe was given without a value", ""),
         (["simulate"], "missing from dynamis simulate: ROBOT", "see dynamis simulate --help"),
-        (["robots", "more"], "nrecognized options: more", "see dynamis robots --help"),
+        (["robots", "more"], "unexpected argument: more", "see dynamis robots --help"),
         (["completion", "bosh"], "invalid choice 'bosh' for argument 'shell'", "completion --help"),
     ],
 )
@@ -666,6 +666,8 @@ def test_simulate_says_what_it_did(capsys, tmp_path):
     assert gains == f"gains: kp {kp}; ki 0; kd {kd}"
     assert main(["simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1"]) == 1
     assert "the simulation ended early: diverged at" in capsys.readouterr().err
+    assert main(["simulate", "planar", "rr"]) == 2
+    assert "error: unexpected argument: rr\n" in capsys.readouterr().err
 
 
 # streams

@@ -28,7 +28,7 @@ from .arguments import (
     units,
     warn_of_findings,
 )
-from .printing import data, data_json, number, table, talk, wrote
+from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
 LASTS = 2.0  # s, unless something says how long
 USUAL = "computed-torque"  # the controller of a motion
@@ -104,7 +104,7 @@ def run(
         talk("hint: --stops simulates end stops at the joint limits")
     if found.message:
         early = "" if found.t[-1] >= duration else "the simulation ended early: "
-        talk(f"{early}{found.message}")
+        talk(in_terminal(f"{early}{found.message}"))
     return int(bool(found.message))
 
 
