@@ -530,6 +530,17 @@ def test_simulate_follows_a_file(capsys, tmp_path):
     assert "points.csv, line 3, column 'q1'" in capsys.readouterr().err
 
 
+def test_joints_that_stuck_the_whole_time_are_named(capsys, tmp_path):
+    short = ["--duration", "0.1"]
+    path = tmp_path / "arm.toml"
+    dy.load("planar-rr").with_friction(coulomb=[0.0, 1e3]).save(path)
+    assert main(["simulate", str(path), "--goal", "0.1,0.1", "--controller", "pid", *short]) == 0
+    said = capsys.readouterr().err
+    assert "warning: joint2 stuck the whole time although the reference moves" in said
+    main(["simulate", str(path), "--goal", "0.1,0", "--controller", "pid", *short])
+    assert "the whole time" not in capsys.readouterr().err
+
+
 def test_a_simulation_that_diverges_says_so_in_its_exit_code(capsys):
     code, found = answer(capsys, "simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1")
     assert code == 1 and found["diverged"] and found["message"].startswith("diverged at t = ")
