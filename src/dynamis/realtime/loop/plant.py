@@ -440,7 +440,7 @@ class PlantServer:
 def _substeps(robot: "Robot", dt: float) -> tuple[int, str]:
     """How many steps the arm takes in dt, and why more than one, if so."""
     found = stiff_friction(robot, places(robot), dt, INTEGRATORS["rk4"])
-    if found is None:
+    if found is None or not math.isfinite(dt):  # which the simulator refuses
         return 1, ""
     count = math.ceil(dt / found[1])
     return count, f"{found[0]}: the arm takes {count} of {dt / count:g} s each"
