@@ -200,7 +200,7 @@ def test_the_run_says_how_far_every_joint_went():
     server = PlantServer(arm, 0, q0=[0.3, 0.2], rate=RATE)
     with server.link, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.connect((udp.HOST, server.port))
-        for k, status in enumerate((udp.RUNNING, udp.BAD, udp.RUNNING, *[udp.SAFE] * 40)):
+        for k, status in enumerate((udp.RUNNING, udp.BAD, *[udp.SAFE] * 40, udp.RUNNING)):
             link.send(udp.torque(k, 0.0, [-0.5, 5.0], status))
             server._receive(k / RATE)
             server._step(k, k / RATE)
@@ -214,6 +214,19 @@ def test_the_run_says_how_far_every_joint_went():
     assert q[:, 1].max() > 0.35 > q[:, 0].max()
     past = found.beyond(arm)
     assert past["joint2"] == ["position", "torque"] and "torque" not in past.get("joint1", ())
+
+
+def test_what_happens_after_the_last_running_torque_counts_apart():
+    run = PlantRun(("a",), 100.0)
+    run._seen(np.array([0.0]), np.array([0.0]), [1.0], running=True)
+    run._seen(np.array([0.5]), np.array([2.0]), [9.0])  # a safe torque between running ones
+    assert run.afterwards.steps == 1 and run.largest_torque == 1.0
+    run._seen(np.array([0.2]), np.array([1.0]), [1.0], running=True)
+    run._seen(np.array([-3.0]), np.array([7.0]), [0.0])
+    assert (run.lowest, run.highest, run.largest_velocity, run.largest_torque) == (0, 0.5, 2, 9)
+    assert run.controlled.steps == 3 and run.end == -3.0
+    after = run.afterwards
+    assert (after.steps, after.lowest, after.largest_velocity) == (1, -3.0, 7.0)
 
 
 def test_old_torques_and_noise_do_not_act(arm):

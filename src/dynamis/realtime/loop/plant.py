@@ -133,11 +133,37 @@ class Encoder:
         return self._last["measured_q"], self._last["measured_qd"]
 
 
+class Extremes:
+    """How far the drives went, how fast and under which torque, (n,) each, in so many `steps`."""
+
+    def __init__(self, n: int):
+        self.steps = 0
+        self.lowest, self.highest = np.full(n, np.inf), np.full(n, -np.inf)
+        self.largest_velocity, self.largest_torque = np.zeros(n), np.zeros(n)
+
+    def see(self, q: np.ndarray, qd: np.ndarray, tau: Any) -> None:
+        """One step more."""
+        self.steps += 1
+        np.minimum(self.lowest, q, out=self.lowest)
+        np.maximum(self.highest, q, out=self.highest)
+        np.maximum(self.largest_velocity, np.abs(qd), out=self.largest_velocity)
+        np.maximum(self.largest_torque, np.abs(tau), out=self.largest_torque)
+
+    def join(self, other: "Extremes") -> None:
+        """Those of both."""
+        steps = self.steps + other.steps
+        self.see(other.lowest, other.largest_velocity, other.largest_torque)
+        self.see(other.highest, other.largest_velocity, other.largest_torque)
+        self.steps = steps
+
+
 @dataclass
 class PlantRun:
     """What happened: counts, the plant's own lateness (s), how far joints, velocities and torques
-    went, and rows (t, controller's t, status, q, qd, torque) of every step since the brakes opened;
-    status -1: no controller was there. `message` says why the run ended by itself."""
+    went until the last step under a running torque (`afterwards`: from then on, while the arm is
+    let down or nobody holds it), and rows (t, controller's t, status, q, qd, torque) of every step
+    since the brakes opened; status -1: no controller was there. `message` says why the run ended by
+    itself."""
 
     joints: tuple[str, ...]
     rate: float
@@ -154,23 +180,44 @@ class PlantRun:
     message: str = ""
     rows: list[bytes] = field(default_factory=list, repr=False)  # small pieces: no row waits
     end: np.ndarray = field(init=False, repr=False)  # (n,), all of the drives
-    lowest: np.ndarray = field(init=False, repr=False)
-    highest: np.ndarray = field(init=False, repr=False)
-    largest_velocity: np.ndarray = field(init=False, repr=False)
-    largest_torque: np.ndarray = field(init=False, repr=False)
+    controlled: Extremes = field(init=False, repr=False)
+    afterwards: Extremes = field(init=False, repr=False)
+    running: bool = field(init=False, default=False, repr=False)  # whether a torque ever was
 
     def __post_init__(self) -> None:
         n = len(self.joints)
-        self.end, self.lowest, self.highest = (np.full(n, x) for x in (np.nan, np.inf, -np.inf))
-        self.largest_velocity, self.largest_torque = np.zeros(n), np.zeros(n)
+        self.end = np.full(n, np.nan)
+        self.controlled, self.afterwards = Extremes(n), Extremes(n)
 
-    def _seen(self, q: np.ndarray, qd: np.ndarray, tau: Any) -> None:
+    @property
+    def lowest(self) -> np.ndarray:
+        """Smallest positions, (n,)."""
+        return self.controlled.lowest
+
+    @property
+    def highest(self) -> np.ndarray:
+        """Largest positions, (n,)."""
+        return self.controlled.highest
+
+    @property
+    def largest_velocity(self) -> np.ndarray:
+        """Largest velocities, (n,)."""
+        return self.controlled.largest_velocity
+
+    @property
+    def largest_torque(self) -> np.ndarray:
+        """Largest torques, (n,)."""
+        return self.controlled.largest_torque
+
+    def _seen(self, q: np.ndarray, qd: np.ndarray, tau: Any, running: bool = False) -> None:
         """Where the drives are, how fast, and under which torque."""
         self.end = q
-        np.minimum(self.lowest, q, out=self.lowest)
-        np.maximum(self.highest, q, out=self.highest)
-        np.maximum(self.largest_velocity, np.abs(qd), out=self.largest_velocity)
-        np.maximum(self.largest_torque, np.abs(tau), out=self.largest_torque)
+        if running and self.afterwards.steps:  # safe torques between running ones
+            self.controlled.join(self.afterwards)
+            self.afterwards = Extremes(len(self.joints))
+        self.running |= running
+        now = self.controlled if running or not self.running else self.afterwards
+        now.see(q, qd, tau)
 
     @checked
     def beyond(self, robot: "Robot") -> dict[str, list[str]]:
@@ -391,7 +438,7 @@ class PlantServer:
             tau, status = [0.0] * self.n, udp.LISTENING
             self.found.silent += 1
         self.found.safe += status in (udp.BAD, udp.SAFE)
-        self.found._seen(place, speed, tau)
+        self.found._seen(place, speed, tau, status == udp.RUNNING)
         if self.keep:
             state = place.tobytes() + speed.tobytes()
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
