@@ -18,6 +18,8 @@ from dynamis.compile.llvm_gpu import layout, module
 from dynamis.compile.llvm_gpu_loop import THREADS, LoopTask, loop_kernel
 from dynamis.compile.machine import Loaded, object_code, ptx_code
 from dynamis.errors import DeviceError, OptionError
+from dynamis.simulation.device import DeviceLoop
+from dynamis.simulation.settings import changed
 from tests.thorough import thorough_but
 
 from ..closed_mechanisms import five_bar, motions
@@ -190,6 +192,16 @@ def test_the_state_of_a_simulated_arm_stays_in_registers():
     text = ptx_code(loop_kernel(tasks, "float64", 4, 10, fused=False))
     assert ".local" not in text
     assert "div.s64" not in text.split("$L__BB", 2)[2]  # none within the loop
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_code_of_a_loop_knows_its_dtype(dtype):
+    sim = dy.Simulator(dy.load("planar-2link"), dtype=dtype)
+    code = DeviceLoop(sim.assembly.tasks, changed(sim._given, device=0))._code(4, 10)
+    assert code.dtype == dtype
+    assert (".f32" in code.ptx) == (dtype == "float32")
+    again = DeviceLoop(sim.assembly.tasks, changed(sim._given, device=0))._code(4, 10)
+    assert again is code
 
 
 def test_export_needs_no_gpu(tmp_path):

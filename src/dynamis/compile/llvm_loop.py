@@ -59,6 +59,10 @@ def _of_task(name: str, kind: str, value: str) -> str:
 
 
 def _call(T: str) -> str:
+    """Call task j with pointers to its next row of signals and to its constants.
+
+    A task counts its own calls in done[j]: it has a row for each call, not for each step.
+    """
     return f"""
   %call.at = getelementptr i64, ptr %done, i64 %j
   %call.count = load i64, ptr %call.at
@@ -74,7 +78,11 @@ def _call(T: str) -> str:
 
 
 def loop_module(T: str) -> str:
-    """IR of the loop for a type of number."""
+    """IR of the loop for a type of number.
+
+    A row is saved in two parts: what is integrated before the plant (the last task) moves it, what
+    acts after that, when the plant has computed it. So a row holds one instant.
+    """
     tasks = f"""
   %last = sub i64 %tasks, 1
   %is.last = icmp eq i64 %j, %last

@@ -1,4 +1,4 @@
-"""Tracing: run a scalar-generic function over CasADi SX and walk its instruction tape."""
+"""Tracing: run a scalar-generic function over CasADi SX and read its instruction tape."""
 
 import sys
 import threading
@@ -234,7 +234,7 @@ def program_of(
     inputs: Sequence[Port],
     outputs: Sequence[Port],
 ) -> Program:
-    """Walk the tape of the results as functions of the columns."""
+    """Read the tape of the results as functions of the columns."""
     leaves = [flat(result) for result in results]
     function = sx_function("traced", columns, results)
     builder = Builder()

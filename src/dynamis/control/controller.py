@@ -464,7 +464,7 @@ def held(arm: Arm, wanted: Any, given: Any, e: Any, before: Any, after: Any) -> 
 # second order   e'' + kd e' + kp e = 0               (s^2 + 2 damping w s + w^2)
 # third order    e''' + kd e'' + kp e' + ki e = 0     (s + ratio w)(s^2 + 2 damping w s + w^2)
 
-FASTEST = 0.5  # bandwidth times sample time; a sampled double integrator is lost at 1 / damping
+FASTEST = 0.5  # bandwidth times sample time; a sampled double integrator is unstable at 1 / damping
 
 
 def second_order(bandwidth: Gain, damping: Gain = 1.0) -> tuple[Gain, Gain]:

@@ -326,52 +326,82 @@ class Law:
         dt: Any,
         fn: Functions,
     ) -> tuple[list[Any], dict[str, list[Any]], Any]:
-        """(torque, state by name, status) of one sample; `wanted` is not looked at if t decides."""
+        """(torque, state by name, status) of one sample; `wanted` is not looked at if t decides.
+
+        Nothing branches: what went wrong is a factor of 0 in `good`, and every torque is computed.
+        """
         reference, fine = self._wanted(t, wanted, fn)
-        bad, unseen = x["computer.bad"][0], x["computer.unseen"][0]
+        seen, place, speed = self._measured(x, q, qd, reference.qd, fn)
+        good = seen * fine * (x["computer.bad"][0] < float(self.latch))
+        arm, found = self._model_at(x, place, fn)
+        own = {k: x[k] for k in x if k.startswith("controller.")}
+        before = SimpleNamespace(**{k.removeprefix("controller."): v for k, v in own.items()})
+        sample = Sample(t, place, speed, SimpleNamespace(**gains), before, reference, dt)
+        tau, after = stepped(self.controller, arm, sample)
+        for v in tau:  # whatever went wrong inside; what is merely large is clipped
+            good = good * _good(v, LARGEST_TORQUE if self.limit is None else NO_LIMIT)
+        safe = self._safe(x, place, speed, seen, arm, fn)
+        torque, clipped = self._limited(tau, safe, good, fn)
+        # an integral or an adaptation stays as it was while its torque does not act as computed
+        learns = good * (clipped == 0.0) if self.limit is not None else good
+        new = {**self._remembered(x, place, speed, seen, good, fn), **found}
+        for k, old in own.items():
+            pairs = zip(after[k.removeprefix("controller.")], old, strict=True)
+            new[k] = [fn.select(learns > 0.0, a, b) for a, b in pairs]
+        bad = new["computer.bad"][0]
+        status = fn.select(bad >= float(self.latch), LATCHED, fn.select(bad > 0.0, BAD, RUNNING))
+        return torque, new, status
+
+    def _measured(
+        self, x: Mapping[str, list[Any]], q: Sequence[Any], qd: Sequence[Any],
+        wanted: Sequence[Any], fn: Functions,
+    ) -> tuple[Any, list[Any], list[Any]]:  # fmt: skip
+        """Whether a sample is plausible; positions, the last plausible ones if not; velocities."""
         seen: Any = 1.0
         for v in (*q, *(qd if self.velocity == "measured" else ())):
             seen = seen * _good(v)
         seen = seen * self._near(x, q, fn)
         place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["computer.last_q"], strict=True)]
-        speed = self._speed(x, place, qd, reference.qd, seen, fn)
-        good = seen * fine * (bad < float(self.latch))
-        arm, found = arm_of(self.model, fn, computer=True), {}
-        if self.finds_joints:
-            arm = drives = drives_at(self.model, x["computer.joints"], place, fn)
-            found = {"computer.joints": list(drives.joints)}
-        own = {k: x[k] for k in x if k.startswith("controller.")}
-        before = SimpleNamespace(**{k.removeprefix("controller."): v for k, v in own.items()})
-        numbers = SimpleNamespace(**gains)
-        sample = Sample(t, place, speed, numbers, before, reference, dt)
-        tau, after = stepped(self.controller, arm, sample)
-        for v in tau:  # whatever went wrong inside; what is merely large is clipped
-            good = good * _good(v, LARGEST_TORQUE if self.limit is None else NO_LIMIT)
-        safe = self._safe(x, place, speed, seen, arm, fn)
+        return seen, place, self._speed(x, place, qd, wanted, seen, fn)
+
+    def _model_at(
+        self, x: Mapping[str, list[Any]], place: Sequence[Any], fn: Functions
+    ) -> tuple[Arm, dict[str, list[Any]]]:
+        """The model the controller computes with, and the joints found of a closed mechanism."""
+        if not self.finds_joints:
+            return arm_of(self.model, fn, computer=True), {}
+        drives = drives_at(self.model, x["computer.joints"], place, fn)
+        return drives, {"computer.joints": list(drives.joints)}
+
+    def _limited(
+        self, tau: Sequence[Any], safe: Sequence[Any], good: Any, fn: Functions
+    ) -> tuple[list[Any], Any]:
+        """Torques of the controller, or the safe ones, within limits; 1 if any was beyond them."""
         torque = []
         clipped: Any = 0.0
         for wished, other, most in zip(tau, safe, self.limits, strict=True):
             one = fn.select(good > 0.0, wished, fn.select(_good(other) > 0.0, other, 0.0))
             torque.append(fn.max(-most, fn.min(one, most)))
             clipped = fn.max(clipped, 1.0 * (wished > most) + 1.0 * (wished < -most))
-        learns = good * (clipped == 0.0) if self.limit is not None else good
-        bad = fn.select(good > 0.0, 0.0, bad + 1.0)
+        return torque, clipped
+
+    def _remembered(
+        self, x: Mapping[str, list[Any]], place: list[Any], speed: Sequence[Any], seen: Any,
+        good: Any, fn: Functions,
+    ) -> dict[str, list[Any]]:  # fmt: skip
+        """The law's own state after a sample: the last plausible reading, bad samples in a row."""
+        unseen = x["computer.unseen"][0]
+        bad = fn.select(good > 0.0, 0.0, x["computer.bad"][0] + 1.0)
         kept = [
             fn.select(seen > 0.0, a, b) for a, b in zip(speed, x["computer.speed"], strict=True)
         ]
         longer = fn.select(unseen < 0.0, unseen, unseen + 1.0)
-        new = {
+        return {
             "computer.last_q": place,
             "computer.speed": kept,
             "computer.bad": [bad],
             "computer.unseen": [fn.select(seen > 0.0, 0.0, longer)],
-            **found,
         }
-        for k, old in own.items():
-            pairs = zip(after[k.removeprefix("controller.")], old, strict=True)
-            new[k] = [fn.select(learns > 0.0, a, b) for a, b in pairs]
-        status = fn.select(bad >= float(self.latch), LATCHED, fn.select(bad > 0.0, BAD, RUNNING))
-        return torque, new, status
 
     def _wanted(self, t: Any, wanted: Any, fn: Functions) -> tuple[Reference, Any]:
         """The reference with implausible numbers as zero, and whether there were none."""

@@ -115,6 +115,7 @@ def adaptive_steps(
     """
     size, end = stages.slots.integrated, float(times[-1])
     first, failed = min(longest, _first_step(times, breaks)), np.zeros(len(x), dtype=bool)
+    # time, step, next of `times`, next of `breaks`, events in a row that left no time between
     t, h, k, b, short = 0.0, first, 0, 0, 0
     if at_break is not None and len(breaks) and breaks[0] == 0.0:
         x, b = at_break(0, x), 1
@@ -128,15 +129,18 @@ def adaptive_steps(
         errors = _errors(start, stop, rates, tableau, step, tolerance, size)
         errors[failed] = 0.0
         error = float(np.max(errors))
-        if not error <= 1.0:
+        if not error <= 1.0:  # NaN too
             h = step * _step_factor(error, tableau.order)
-            if h < SHORTEST * end:
+            if h < SHORTEST * end:  # those with the error fail; the others begin with new steps
                 failed |= ~(errors <= 1.0)
                 if failed.all():
                     raise TooShortError(t, x)
                 x, h = np.where(failed[:, None], np.nan, x), first
             continue
 
+        # What happens within the step ends it: the state beyond is that of other forces. The step
+        # is made again up to there. Events that come again and again at one instant are ignored
+        # after REPEATS of them: time has to go on.
         share = _event(stages, start, rates, tableau, t, step, forces, torque)
         short = short + 1 if step * share <= SHORTEST * end else 0
         if share < 1.0 and short < REPEATS:
@@ -155,7 +159,7 @@ def adaptive_steps(
             x = at_break(b, x) if at_break is not None else x
             b += 1
         k = _recorded_at(stages, x, t, forces, torque, record, times, k)
-        if share == 1.0:
+        if share == 1.0:  # else h stays: an event says nothing of the error
             h = (max(h, step) if last else step) * _step_factor(error, tableau.order)
         failed |= ~(np.abs(x[:, :size]) < PLAUSIBLE).all(axis=1)
         if failed.all():

@@ -179,6 +179,8 @@ def reversals(
         else ()
     )
     n, rests = range(plant.chain.n), plant.friction_boxes(x, other, fn)
+    # `back`: 1 where the joint slid one way and now moves the other. For the time `left` after its
+    # turn friction has pushed the wrong way by the whole width of its box: `push` corrects that.
     back: list[Any] = [None] * plant.chain.n
     push, left, latest = [0.0] * plant.chain.n, [0.0] * plant.chain.n, 0.0
     for i in n:
@@ -191,11 +193,14 @@ def reversals(
         push[i] = fn.select(back[i], x.direction[i] * width * left[i], 0.0)
         latest = fn.max(latest, fn.select(back[i], left[i], 0.0))
     stuck = [None if b is None else 1.0 * (x.direction[i] == 0.0) for i, b in enumerate(back)]
+    # As impulses, M qd' = M qd + push, so that joints coupled through M feel the turn of another.
     inertia = inertia_at(plant.chain, q, fn, holds=plant.holds)
     momentum = inertia.momentum(qd)
     pushed = plus(momentum, push)
     zeros = [0.0] * plant.chain.n
     trial, _ = inertia.solve(pushed, stuck, zeros, fn)
+    # One that the correction takes beyond rest (it would slide the old way again) has come to a
+    # hold instead: it gets no push, and the others are solved for once more with it held.
     stops, held = list(back), list(stuck)
     for i in n:
         if back[i] is not None:
@@ -206,6 +211,8 @@ def reversals(
     event: Any = 0.0
     for b in back:
         event = event if b is None else fn.max(event, b)
+    # Positions take half of the change of velocity over the longest `left`; a joint that holds is
+    # where it turned. Nothing changes, bit for bit, in a step without a turn.
     new_q, new_qd = [], []
     for i in n:
         moved_on = q[i] + 0.5 * latest * (after[i] - qd[i])

@@ -19,7 +19,6 @@ from ..errors import OptionError, ShapeError, counted, shown
 from ..ik.follow import follow
 from ..lazy import cached_property
 from ..model.parameters import parameter_names
-from ..model.quantity import resolve
 from ..robot.closing import refuse_unclosed
 from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
@@ -267,10 +266,9 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     if first is not None:
         s, library = _at_home(s, given, first)
         given = {name: on_host(x) for name, x in given.items()}
-    usual = first_point(s.robot, s.wanted) if q0 is None else (q0, np.zeros(s.n))
-    q, qd, values, forces, shape = _states(s.robot, given, usual, s.varied, s.per_arm)
-    if s.robot.model.closures:
-        q, qd = _closed(s, q, qd)
+    given["q0"], given["qd0"] = start_of(s.robot, s.wanted, given["q0"], given["qd0"])
+    q, qd, values, forces, shape = _states(s.robot, given, s.varied, s.per_arm)
+    q, qd = closed_start(s.robot, q, qd, s.project)
     if s.events and shape != ():
         raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
     wanted = s.wanted is not None or (s.law is not None and s.law.controller.needs_reference)
@@ -288,12 +286,16 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     )  # fmt: skip
 
 
-def _closed(s: Settings, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def closed_start(
+    robot: "Robot", q: np.ndarray, qd: np.ndarray, project: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Starts that close the loops and keep them closed; projected if asked for, else refused."""
-    if s.project:
-        return s.robot.project(q, qd)
+    if not robot.model.closures:
+        return q, qd
+    if project:
+        return robot.project(q, qd)
     if len(q):
-        refuse_unclosed(s.robot._calls, q, qd)
+        refuse_unclosed(robot._calls, q, qd)
     return q, qd
 
 
@@ -349,14 +351,18 @@ def first_point(robot: "Robot", wanted: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(robot.home), np.zeros(robot.n)
 
 
+def start_of(robot: "Robot", wanted: Any, q0: Any, qd0: Any) -> tuple[Any, Any]:
+    """(q0, qd0), the usual ones where they are not given; a q0 given alone is at rest."""
+    q, qd = first_point(robot, wanted) if q0 is None else (q0, np.zeros(robot.n))
+    return q, qd if qd0 is None else qd0
+
+
 def _states(
-    robot: "Robot", given: dict, usual: tuple[Any, Any], varied: tuple[int, ...] | None,
-    forces: Mapping[str, np.ndarray],
+    robot: "Robot", given: dict, varied: tuple[int, ...] | None, forces: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, Any, Any, tuple[int, ...]]:  # fmt: skip
     """Initial states (parameters, forces) of every member, and the shape of the ensemble."""
     n, what = robot.n, f"robot {robot.name!r} with joints {', '.join(robot.joint_names)}"
-    q0 = as_batch(usual[0] if given["q0"] is None else given["q0"], "q0", (n,), what)
-    qd0 = as_batch(usual[1] if given["qd0"] is None else given["qd0"], "qd0", (n,), what)
+    q0, qd0 = (as_batch(given[name], name, (n,), what) for name in ("q0", "qd0"))
     arrays, names = [q0, qd0], ["q0", "qd0"]
     if given["parameters"] is not None:
         size = len(parameter_names(robot.model) if varied is None else varied)
@@ -479,17 +485,9 @@ def _dividing(seconds: float, most: float) -> str:
 
 
 def stops_of(robot: "Robot") -> tuple[tuple[float, float] | None, ...]:
-    """Limits of every coordinate."""
-    found: list[tuple[float, float] | None] = []
-    for link in robot.model.links:
-        if link.mimic is not None:
-            continue
-        if link.limits is None:
-            found.append(None)
-            continue
-        low, high = (float(resolve(x, robot.model.values)) for x in link.limits)
-        found.append((low, high) if math.isfinite(low) or math.isfinite(high) else None)
-    return tuple(found)
+    """Limits of every coordinate; None where it has none."""
+    rows = robot.limits.tolist()
+    return tuple((a, b) if math.isfinite(a) or math.isfinite(b) else None for a, b in rows)
 
 
 def _within(s: Settings, q0: np.ndarray) -> None:

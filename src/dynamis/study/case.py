@@ -15,10 +15,9 @@ from ..compile.service import compiling, map_shared
 from ..control.law import Law
 from ..errors import ClosureError, DynamisError, OptionError, ShapeError, counted
 from ..lazy import cached_property
-from ..robot.closing import refuse_unclosed
 from ..simulation.measures import Measures
 from ..simulation.run import Run
-from ..simulation.settings import first_point, stops_of
+from ..simulation.settings import closed_start, start_of, stops_of
 from ..user_code import place_of
 from .ensemble import Ensemble, function_name, row_of
 from .scatter import ALTERNATIVES, Draw
@@ -126,19 +125,11 @@ class Case:
         reference, law = self.options.get("reference"), self.options.get("controller")
         if reference is None and isinstance(law, Law):
             reference = law.reference
-        q, qd = first_point(self.robot, reference)
-        if self.q0 is not None:
-            q, qd = self.q0, np.zeros(n)
-        if self.qd0 is not None:
-            qd = self.qd0
+        q, qd = start_of(self.robot, reference, self.q0, self.qd0)
         q = finite(one_sample(q, "q0", (n,), what), "q0")
         qd = finite(one_sample(qd, "qd0", (n,), what), "qd0")
-        if not self.robot.model.closures:
-            return q, qd
-        if flag(self.options.get("project", False), "project"):
-            return self.robot.project(q, qd)
-        refuse_unclosed(self.robot._calls, q, qd)
-        return q, qd
+        project = flag(self.options.get("project", False), "project")
+        return closed_start(self.robot, q, qd, project)
 
     @cached_property
     def _stops(self) -> tuple[tuple[float, float] | None, ...]:
@@ -147,54 +138,17 @@ class Case:
     def draw(self, first: int, count: int, threads: int | None = 1) -> Draw:
         """Samples by number; starts beyond a joint stop are at the stop."""
         drawn = self.variation.draw(first, count, self.seed, self.start, threads)
-        scatter, robot = self.variation.scatter, self.robot
+        robot = self.robot
         for i, stop in enumerate(self._stops):
             if stop is not None and (not robot.model.closures or i in robot.independent):
                 np.clip(drawn.q0[:, i], *stop, out=drawn.q0[:, i])
-        if scatter is not None and scatter._places:
+        if self.variation.moves_closed:
             return placed(robot, drawn, self.start[0], self._stops, threads)
         return drawn
 
     def nominal(self, count: int) -> Draw:
         """Copies of the arm in the middle of all that varies, with the first alternatives."""
-        variation, (q0, qd0) = self.variation, self._nominal_start()
-        parameters = self._nominal_parameters()[list(variation.varied)]
-        values, q0, qd0 = (np.tile(x, (count, 1)) for x in (parameters, q0, qd0))
-        return Draw(
-            index=np.arange(count),
-            values=values,
-            q0=q0,
-            qd0=qd0,
-            joint_offset=np.zeros((count, len(self.robot.driven))),
-            factors=np.zeros((count, len(variation.names))),
-            chosen={name: np.zeros(count, dtype=int) for name in self._alternatives},
-            nominal=variation.parameters,
-            varied=variation.varied,
-        )
-
-    def _nominal_parameters(self) -> np.ndarray:
-        """Those of the robot, or of the Scatter without an estimate; half the range of loads."""
-        variation, scatter = self.variation, self.variation.scatter
-        if scatter is None:
-            return variation.parameters
-        own = variation.parameters if variation.posterior is not None else scatter._nominal
-        if scatter._load is None:
-            return own
-        return own + scatter._unit_load * (0.5 * sum(scatter._load))
-
-    def _nominal_start(self) -> tuple[np.ndarray, np.ndarray]:
-        """(q0, qd0): the start of the model, or the middle of a range to draw from."""
-        q0, qd0 = (x.copy() for x in self.start)
-        if self.robot.model.closures:  # which the middle of a range need not close
-            return q0, qd0
-        starts = {} if self.variation.scatter is None else self.variation.scatter._starts
-        for x, drawn_from in ((q0, starts.get("q0")), (qd0, starts.get("qd0"))):
-            if isinstance(drawn_from, tuple):
-                x[:] = 0.5 * (drawn_from[0] + drawn_from[1])
-        for i, stop in enumerate(self._stops):
-            if stop is not None:
-                q0[i] = np.clip(q0[i], *stop)
-        return q0, qd0
+        return self.variation.nominal(count, self.start, self._stops)
 
     def nominal_failure(self) -> str:
         """Why the nominal arm gives nothing, or ""; only where that takes no time to learn."""
@@ -257,14 +211,6 @@ class Case:
 
     # alternatives
 
-    @property
-    def _alternatives(self) -> list[str]:
-        """Those of ALTERNATIVES that are drawn."""
-        scatter = self.variation.scatter
-        if scatter is None:
-            return []
-        return [name for name in ALTERNATIVES if getattr(scatter, name) is not None]
-
     def groups(self, draw: Draw) -> list[SampleGroup]:
         """The samples by what was drawn among alternatives."""
         names = [name for name in ALTERNATIVES if name in draw.chosen]
@@ -291,7 +237,7 @@ class Case:
     def _options(self, alternatives: tuple[int, ...]) -> dict[str, Any]:
         """Those of the case, with what was drawn in their place."""
         options = dict(self.options)
-        for name, k in zip(self._alternatives, alternatives, strict=True):
+        for name, k in zip(self.variation.alternatives, alternatives, strict=True):
             options[name] = list(getattr(self.variation.scatter, name))[k]
         return options
 

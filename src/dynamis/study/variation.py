@@ -1,5 +1,6 @@
 """Variation: everything in which the arms of a study differ from the model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from ..arguments import is_list
 from ..errors import OptionError, shown
 from ..lazy import cached_property
-from .scatter import Draw, Scatter
+from .scatter import ALTERNATIVES, Draw, Scatter
 
 if TYPE_CHECKING:
     from ..identify.posterior import Posterior
@@ -78,6 +79,18 @@ class Variation:
             found |= set(np.flatnonzero((drawn != self.parameters).any(axis=0)).tolist())
         return tuple(sorted(found))
 
+    @property
+    def alternatives(self) -> list[str]:
+        """Those of ALTERNATIVES that are drawn."""
+        if self.scatter is None:
+            return []
+        return [name for name in ALTERNATIVES if getattr(self.scatter, name) is not None]
+
+    @property
+    def moves_closed(self) -> bool:
+        """Whether starts vary of a mechanism that has to be closed."""
+        return self.scatter is not None and self.scatter._places
+
     @cached_property
     def parameters(self) -> np.ndarray:
         """Those of the robot, (p,)."""
@@ -118,3 +131,54 @@ class Variation:
         """The draw with the columns that vary of full parameter vectors (count, p)."""
         values = np.take(parameters, self.varied, axis=1)
         return replace(drawn, values=values, varied=self.varied, nominal=self.parameters)
+
+    # the middle of all that varies
+
+    def nominal(
+        self, count: int, start: tuple[np.ndarray, np.ndarray],
+        stops: Sequence[tuple[float, float] | None],
+    ) -> Draw:  # fmt: skip
+        """Copies of the arm in the middle of all that varies, with the first alternatives.
+
+        `start` is that of the model; none is beyond its joint stop.
+        """
+        parameters = self._nominal_parameters()[list(self.varied)]
+        rows = (parameters, *self._nominal_start(start, stops))
+        values, q0, qd0 = (np.tile(x, (count, 1)) for x in rows)
+        return Draw(
+            index=np.arange(count),
+            values=values,
+            q0=q0,
+            qd0=qd0,
+            joint_offset=np.zeros((count, len(self.robot.driven))),
+            factors=np.zeros((count, len(self.names))),
+            chosen={name: np.zeros(count, dtype=int) for name in self.alternatives},
+            nominal=self.parameters,
+            varied=self.varied,
+        )
+
+    def _nominal_parameters(self) -> np.ndarray:
+        """Those of the robot, or of the Scatter without an estimate; half the range of loads."""
+        scatter = self.scatter
+        if scatter is None:
+            return self.parameters
+        own = self.parameters if self.posterior is not None else scatter._nominal
+        if scatter._load is None:
+            return own
+        return own + scatter._unit_load * (0.5 * sum(scatter._load))
+
+    def _nominal_start(
+        self, start: tuple[np.ndarray, np.ndarray], stops: Sequence[tuple[float, float] | None]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(q0, qd0): the start of the model, or the middle of a range to draw from."""
+        q0, qd0 = (x.copy() for x in start)
+        if self.robot.model.closures:  # which the middle of a range need not close
+            return q0, qd0
+        starts = {} if self.scatter is None else self.scatter._starts
+        for x, drawn_from in ((q0, starts.get("q0")), (qd0, starts.get("qd0"))):
+            if isinstance(drawn_from, tuple):
+                x[:] = 0.5 * (drawn_from[0] + drawn_from[1])
+        for i, stop in enumerate(stops):
+            if stop is not None:
+                q0[i] = np.clip(q0[i], *stop)
+        return q0, qd0
