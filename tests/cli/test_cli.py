@@ -413,7 +413,7 @@ def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
         (["simulate", "planar-rr", "--dt"], "--dt was given without a value", ""),
         (["export", "planar-rr", "--safe", "--json"], "--safe was given without a value", ""),
         (["simulate"], "missing from dynamis simulate: ROBOT", "see dynamis simulate --help"),
-        (["robots", "more"], "nrecognized options: more", "see dynamis robots --help"),
+        (["robots", "more"], "unexpected argument: more", "see dynamis robots --help"),
         (["completion", "bosh"], "invalid choice 'bosh' for argument 'shell'", "completion --help"),
     ],
 )
@@ -527,6 +527,17 @@ def test_simulate_follows_a_file(capsys, tmp_path):
     points.write_text("t,q1,q2\n0,0,0\n1,nan,0\n")
     assert main(line) == 2
     assert "points.csv, line 3, column 'q1'" in capsys.readouterr().err
+
+
+def test_joints_that_stuck_the_whole_time_are_named(capsys, tmp_path):
+    short = ["--duration", "0.1"]
+    path = tmp_path / "arm.toml"
+    dy.load("planar-rr").with_friction(coulomb=[0.0, 1e3]).save(path)
+    assert main(["simulate", str(path), "--goal", "0.1,0.1", "--controller", "pid", *short]) == 0
+    said = capsys.readouterr().err
+    assert "warning: joint2 stuck the whole time although the reference moves" in said
+    main(["simulate", str(path), "--goal", "0.1,0", "--controller", "pid", *short])
+    assert "the whole time" not in capsys.readouterr().err
 
 
 def test_a_simulation_that_diverges_says_so_in_its_exit_code(capsys):
@@ -663,6 +674,8 @@ def test_simulate_says_what_it_did(capsys, tmp_path):
     assert gains == f"gains: kp {kp}; ki 0; kd {kd}"
     assert main(["simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1"]) == 1
     assert "the simulation ended early: diverged at" in capsys.readouterr().err
+    assert main(["simulate", "planar", "rr"]) == 2
+    assert "error: unexpected argument: rr\n" in capsys.readouterr().err
 
 
 # streams

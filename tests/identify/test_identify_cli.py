@@ -177,6 +177,13 @@ def test_hints_are_in_the_words_of_a_terminal():
     late = "processing=dy.Processing(torque_delay='estimate') takes that"
     assert in_terminal(late) == "--torque-delay estimate takes that"
     assert in_terminal("drive_gains was given; force=True goes on") == "--gains was given"
+    assert in_terminal("try processing=dy.Processing(velocity='log')").endswith(") in Python")
+    said = in_terminal('give safe="gravity" too; sample_time=0.004 allows it; use dt=0.0002')
+    assert said == "give --safe gravity too; --sample-time 0.004 allows it; use --dt 0.0002"
+    said = in_terminal("limit is -1; steps of dt = 0.001 s: choose dt = 0.0005")
+    assert said == "--torque-limit is -1; steps of dt = 0.001 s: choose --dt 0.0005"
+    said = in_terminal("or q1, q2, ..; columns=dict(q=[...]) says which columns they are")
+    assert said == "or q1, q2, .."  # motions are read by commands without --columns
     kept = "cannot read 'my/sample_time.csv', sample_time.csv or 'drive_gains'"
     assert in_terminal(kept) == kept
 

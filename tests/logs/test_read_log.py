@@ -177,6 +177,13 @@ def test_columns_by_name_list_and_pattern():
     assert read_log(loose, spec | {"qd": None}).qd is None
 
 
+def test_a_pattern_is_answered_with_a_pattern():
+    data = arrays(2)
+    named = {f"trq_{i + 1}": data["tau"][:, i] for i in range(2)}
+    with pytest.raises(OptionError, match=r"did you mean 'trq_\*'"):
+        read_log(dict(t=T, q=data["q"], **named), columns={"tau": "torq_*"})
+
+
 @pytest.mark.parametrize("form", ["q{}", "q_{}", "q[{}]", "q.{}", "q {}"])
 def test_default_names_with_a_sign_between(form):
     data = arrays(12)

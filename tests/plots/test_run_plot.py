@@ -118,6 +118,7 @@ def test_members_that_diverged_do_not_hide_the_others():
     assert np.isnan(middle.get_ydata()[90:]).all()
 
 
+@pytest.mark.filterwarnings("ignore:the simulation ended early")
 def test_a_run_that_diverged_says_so_in_title_and_repr():
     run = dy.simulate(dy.load("planar-2link"), 0.3, 0.01, torque=[1e7, -1e7])
     assert run.diverged and "diverged at t = " in repr(run)

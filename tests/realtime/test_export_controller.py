@@ -259,3 +259,12 @@ def test_the_readme_says_how_the_arm_is_let_down(tmp_path, target):
     assert "safe_damping='auto'," in (tmp_path / "a" / "regenerate.py").read_text()
     dy.export_controller(law, arm, tmp_path / "b", safe_damping=0, **told)
     assert "not damped (`safe_damping` is 0)" in (tmp_path / "b" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("velocity", ["measured", "difference"])
+def test_a_position_gain_too_high_for_the_samples_is_said(velocity, tmp_path):
+    """kp h^2 = 25 of a joint under computed torque: its discrete loop has an eigenvalue of -9."""
+    arm, how = dy.load("planar-rr"), {"sample_time": 0.005, "velocity": velocity}
+    with pytest.warns(DynamisWarning, match=r"every 0.005 s a deviation of joint 'joint\d' grows"):
+        dy.export_controller(control.ComputedTorque(1e6, 20.0), arm, tmp_path / "high", **how)
+    dy.export_controller(control.ComputedTorque(1e4, 80.0), arm, tmp_path / "low", **how)

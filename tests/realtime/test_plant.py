@@ -173,6 +173,25 @@ def test_brakes_hold_until_a_torque_acts_and_silence_ends_it(arm):
     assert log[-1, 3] != 0.3
 
 
+@pytest.mark.filterwarnings("ignore:the simulation ended early")
+def test_friction_too_stiff_for_the_rate_is_simulated_in_shorter_steps(arm):
+    """At the rate itself the arm diverges; between two measurements it takes several steps."""
+    stiff = arm.with_friction(viscous=100.0)
+    assert dy.simulate(stiff, 1.0, 1.0 / RATE, torque=[5.0, 0.0]).diverged
+    server = PlantServer(stiff, 0, rate=RATE)
+    with server.link:
+        assert server.substeps > 1 and "too long for the viscous friction of" in server.remark
+        server._command(udp.Packet(udp.TORQUE, 1, 0.0, (5.0, 0.0, udp.RUNNING)), None, 0.0)
+        for k in range(8):
+            server._step(k, k / RATE)
+        fine = dy.simulate(stiff, 8 / RATE, 1.0 / RATE / server.substeps, torque=[5.0, 0.0])
+        np.testing.assert_allclose(server.arm.q, fine.q[-1], atol=1e-12)
+        assert len(server.found.rows) == 8 and not server.found.message
+    plain = PlantServer(arm, 0, rate=RATE)
+    plain.link.close()
+    assert plain.substeps == 1 and not plain.remark
+
+
 def test_the_run_says_how_far_every_joint_went():
     """As its own log has it; what passes a limit of the model is named."""
     robot = dy.load("planar-rr")
@@ -181,7 +200,7 @@ def test_the_run_says_how_far_every_joint_went():
     server = PlantServer(arm, 0, q0=[0.3, 0.2], rate=RATE)
     with server.link, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.connect((udp.HOST, server.port))
-        for k, status in enumerate((udp.RUNNING, udp.BAD, udp.RUNNING, *[udp.SAFE] * 40)):
+        for k, status in enumerate((udp.RUNNING, udp.BAD, *[udp.SAFE] * 40, udp.RUNNING)):
             link.send(udp.torque(k, 0.0, [-0.5, 5.0], status))
             server._receive(k / RATE)
             server._step(k, k / RATE)
@@ -195,6 +214,19 @@ def test_the_run_says_how_far_every_joint_went():
     assert q[:, 1].max() > 0.35 > q[:, 0].max()
     past = found.beyond(arm)
     assert past["joint2"] == ["position", "torque"] and "torque" not in past.get("joint1", ())
+
+
+def test_what_happens_after_the_last_running_torque_counts_apart():
+    run = PlantRun(("a",), 100.0)
+    run._seen(np.array([0.0]), np.array([0.0]), [1.0], running=True)
+    run._seen(np.array([0.5]), np.array([2.0]), [9.0])  # a safe torque between running ones
+    assert run.afterwards.steps == 1 and run.largest_torque == 1.0
+    run._seen(np.array([0.2]), np.array([1.0]), [1.0], running=True)
+    run._seen(np.array([-3.0]), np.array([7.0]), [0.0])
+    assert (run.lowest, run.highest, run.largest_velocity, run.largest_torque) == (0, 0.5, 2, 9)
+    assert run.controlled.steps == 3 and run.end == -3.0
+    after = run.afterwards
+    assert (after.steps, after.lowest, after.largest_velocity) == (1, -3.0, 7.0)
 
 
 def test_old_torques_and_noise_do_not_act(arm):

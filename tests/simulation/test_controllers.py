@@ -6,6 +6,7 @@ import pytest
 import dynamis as dy
 from dynamis.control import ComputedTorque, ControlLoop, JointPID, MomentumObserver
 from dynamis.control.sensors import Sensors
+from dynamis.errors import OptionError
 from tests.simulation.arms import bar, exact, order, pair, slider
 
 KP, KD = 40.0, 6.0
@@ -145,3 +146,11 @@ def test_feedback_sees_exactly_the_state_when_it_is_asked():
         slider(mass=m), 1.0, h, qd0=[1.0], controller=lambda t, q, qd: -qd, sample_time=h
     )
     np.testing.assert_allclose(run.qd[:, 0], (1 - h / m) ** np.arange(21), rtol=1e-12)
+
+
+@pytest.mark.parametrize("sample_time", [0.0025, 0.0033, 1 / 300, 0.0007])
+def test_the_step_that_a_hint_proposes_is_taken(arm, sample_time):
+    how = {"controller": JointPID(10.0, 0.0, 1.0), "sample_time": sample_time}
+    with pytest.raises(OptionError, match=r"choose dt = (\S+)") as told:
+        dy.simulate(arm, 0.01, 1e-3, **how)
+    dy.simulate(arm, 0.01, float(str(told.value).split()[-1]), **how)

@@ -1,14 +1,17 @@
 """Runs that leave this world end there, and say so."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 import dynamis as dy
 from dynamis.control import JointPID
+from dynamis.errors import DynamisWarning
 from tests.simulation.arms import bar, pair, slider
 
+pytestmark = pytest.mark.filterwarnings("ignore:the simulation ended early")
 WILD = JointPID(1e7, 0.0, 1e5)
 
 
@@ -56,6 +59,37 @@ def test_a_tolerance_that_cannot_be_met_is_said(code, monkeypatch):
     assert len(run.t) == len(run.q) == 1 and np.isfinite(run.q).all()
     many = dy.simulate(pair(), 1.0, 1e-3, q0=[[0.5, 0.5], [0.4, 0.3]], **how)
     assert many.message == run.message and np.isnan(many.q[:, 1:]).all()
+
+
+@pytest.mark.parametrize("way", [WAYS["stages"], STIFF | {"q0": [5.0]}], ids=["wild", "stiff"])
+def test_a_run_that_ends_early_warns_once_at_the_line_of_the_caller(way):
+    robot = slider() if "q0" in way else pair()
+    options = {"q0": [0.5, 0.5]} | way
+    with np.errstate(all="ignore"), pytest.warns(DynamisWarning) as told:
+        run = dy.simulate(robot, 1.0, 1e-3, **options)
+    assert [str(x.message) for x in told] == [f"the simulation ended early: {run.message}"]
+    assert told[0].filename == __file__
+
+
+def test_ensembles_and_terminal_events_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        many = dy.simulate(pair(), 0.5, q0=[[0.5, 0.5]], **WAYS["law"])
+
+        def lower(t, q, qd):
+            return q[0] - 0.4
+
+        lower.terminal = True
+        ended = dy.simulate(pair(), 0.5, q0=[0.5, 0.5], events=[lower])
+    assert many.diverged.all() and "ended by event" in ended.message
+
+
+def test_metrics_of_a_run_that_ended_early_say_so():
+    run = dy.simulate(pair(), 1.0, q0=[0.5, 0.5], **WAYS["law"])
+    shown = run.metrics
+    assert str(shown).splitlines()[-1] == run.message
+    assert run.message in shown.markdown() and "diverged" in shown._repr_html_()
+    assert not dy.simulate(pair(), 0.1, reference=[0.0, 0.0]).metrics.note
 
 
 def ended_early(run):

@@ -111,6 +111,7 @@ def test_what_was_measured(run, tmp_path, suffix):
             np.testing.assert_array_equal(data["qd"], run.measured.qd)
 
 
+@pytest.mark.filterwarnings("ignore:the simulation ended early")
 def test_a_log_of_a_run_that_diverged_says_so(tmp_path):
     """When, and of which joint; the state itself is saved without a word."""
     wild = dy.simulate(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import DynamisError, DynamisWarning, FileError
+from dynamis.errors import DynamisError, DynamisWarning, FileError, OptionError
 from dynamis.trajectory import Along, from_file, from_function, quintic, trapezoid, via
 
 ARM = dy.load("planar-2link")
@@ -168,3 +168,11 @@ def test_a_function_is_no_reference_of_exported_code(tmp_path):
         dy.export_controller(law, ARM, tmp_path / "out", reference=lambda t: t)
     with pytest.raises(DynamisError, match=r"(?s)runs in Python only.*step\(self, arm, sample\)"):
         dy.export_controller(lambda t, q, qd: q, ARM, tmp_path / "out")
+
+
+@pytest.mark.parametrize("head", ["t,q1 [grad],q2 [deg]", "t,q1 [grad],q2 [grad]"])
+def test_a_unit_that_is_not_known_is_named(head, tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text(f"{head}\n0,1,2\n1,2,3\n")
+    with pytest.raises(OptionError, match=r"unit 'grad' of column 'q1' is not known\nhint: known"):
+        from_file(path, dy.load("planar-rr"))

@@ -131,7 +131,11 @@ def parsed(run: Callable[..., int], name: str, words: list[str]) -> Callable[[],
     except SystemExit as end:
         if not end.code:
             raise
-        raise OptionError(_unboxed(said.getvalue()), f"see dynamis {name} --help") from None
+        what = _unboxed(said.getvalue())
+        rest = what.removeprefix("unrecognized options: ")
+        if rest != what and not any(word.startswith("-") for word in rest.split()):
+            what = f"unexpected argument: {rest}"
+        raise OptionError(what, f"see dynamis {name} --help") from None
     sys.stderr.write(said.getvalue())
     return made
 

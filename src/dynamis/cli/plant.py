@@ -44,8 +44,8 @@ def run(
     Software in the loop: `make` in a folder of dynamis export ROBOT --controller .. builds a
     program NAME_loop that connects to this port. Brakes hold the arm until the first torque
     arrives. Ctrl-C or SIGTERM ends the simulation and prints the counts of packets and delays, how
-    far every joint went, how fast and under which torque, and what passed its limits. Exit code 1
-    if the simulation diverges.
+    far every joint went under the controller, how fast and under which torque, and what passed its
+    limits. Exit code 1 if the simulation diverges.
 
     For example:
 
@@ -56,7 +56,8 @@ def run(
     Args:
         port: UDP port; 0 for any free one.
         host: Address to listen on; 0.0.0.0 for all interfaces.
-        rate: Steps and measurements per second.
+        rate: Measurements per second, and steps of the arm: several shorter ones where its viscous
+            friction needs them.
         duration: Length of the simulation; 0 to run until interrupted.
         start: Initial position, at rest (default: all joints at zero; closed mechanisms: home); if
             the controller follows a trajectory, where that starts.
@@ -83,6 +84,8 @@ def run(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
         jitter=jitter, seed=seed, encoder=encoder, stops=stops, keep=log is not None,
     )  # fmt: skip
+    if server.remark:
+        talk(server.remark)
     said = f"{arm.name} listens at {host} port {server.port}"
     found = serve(server, duration or math.inf, lambda: talk(said))
     if log is not None:
@@ -90,7 +93,14 @@ def run(
     counts = {name: getattr(found, name) for name in COUNTS}
     drives, past = {name: getattr(found, name) for name in JOINTS}, found.beyond(arm)
     if json:
-        more = {"joints": found.joints, **drives, "beyond_limits": past, "message": found.message}
+        after = vars(found.afterwards)
+        more = {
+            "joints": found.joints,
+            **drives,
+            "afterwards": after,
+            "beyond_limits": past,
+            "message": found.message,
+        }
         data_json({"robot": arm.name, "port": server.port, **counts, **more})
     else:
         rows = [[name, number(float(value)), COUNTS[name]] for name, value in counts.items()]
@@ -102,6 +112,12 @@ def run(
             for name, values in zip(found.joints, each, strict=True)
         ]
         data(table("", ["joint", *heads, "beyond limits"], rows, right=heads))
+        if after := found.afterwards.steps:
+            fastest = ", ".join(map(number, found.afterwards.largest_velocity))
+            talk(
+                f"lowest, highest and largest are those until the last running torque; largest "
+                f"velocities in the {after} steps after it: {fastest}"
+            )
     if found.message:
         talk(f"error: {found.message}")
     return int(bool(found.message))

@@ -103,8 +103,15 @@ def _plain(value: Any) -> Any:
 # hints in the words of a terminal: Python's `columns=dict(q=...)` is `--columns q=...`
 
 WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
+    (r"; columns=dict\(q=\[\.\.\.\]\) says which[\w ]*(, in that order)?", ""),  # of a motion: none
     (r"columns=dict\(([^)]*)\)", lambda x: "--columns " + re.sub(" |None", "", x[1])),
+    (r"\bsample_time=(?=\d)", "--sample-time "),
     (r"(?<!\S)sample_time(?:=(?:\.\.\.)?)?(?![\w.])", "--sample-time"),  # no part of a file's name
+    (r"\bdt(?:=| = )(?=\d)(?!\S+ s\b)", "--dt "),  # what to give, not what was given, in seconds
+    (r"^limit (?=is|has)", "--torque-limit "),
+    (r"^safe_damping (?=is|has)", "--safe-damping "),
+    (r"\b(safe|velocity)=\"(\w+)\"", r"--\1 \2"),
+    (r"\bsafe_damping=\"(\w+)\"", r"--safe-damping \1"),
     (r"(?<!\S)drive_gains(?![\w.])", "--gains"),
     (r"\btopic=\('([^']*)', '([^']*)'\)", r"--topic \1,\2"),
     (r"\btopic=(?![\w(])", "--topic"),
@@ -113,6 +120,8 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"\bunits=\{'(\w+)': '([\w/]+)'\}", r"--units \1=\2"),
     (r"\bor \{'(\w+)': '([\w/]+)'\}", r"or \1=\2"),
     (r"\bprocessing=dy\.Processing\(torque_delay='estimate'\)", "--torque-delay estimate"),
+    (r"\b(processing=dy\.Processing\([^)]*\))", r"dy.identify(..., \1) in Python"),
+    (r"\bjoints= says which of them, by place from 0", "--columns q=..,tau=.. lists its columns"),
     (r"\bdy\.excite\b", "dynamis excite"),
     (r"\bconsistent=False\b", "--inconsistent"),
     (r"; force=True goes on", ""),

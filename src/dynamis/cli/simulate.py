@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from ..arguments import positive
-from ..errors import OptionError
+from ..errors import OptionError, worded
 from ..robot import Robot, load
 from .arguments import (
     GAINS,
@@ -28,7 +28,7 @@ from .arguments import (
     units,
     warn_of_findings,
 )
-from .printing import data, data_json, number, table, talk, wrote
+from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
 LASTS = 2.0  # s, unless something says how long
 USUAL = "computed-torque"  # the controller of a motion
@@ -75,7 +75,7 @@ def run(
         animate: Write an animation to this .gif, .mp4 or .html.
         save: Write t, q, qd, tau to this .csv or .npz.
     """
-    from ..simulation.simulator import simulate
+    from ..simulation.simulator import simulated
 
     check_folders(save)
     check_pictures(plot, animate)
@@ -84,7 +84,7 @@ def run(
     warn_of_findings(arm, robot)
     if delay is not None:
         options["delay"] = delay
-    found = simulate(arm, duration, dt, integrator=integrator, stops=stops, **options)
+    found = simulated(arm, duration, dt, integrator=integrator, stops=stops, **options)
     if plot is not None:
         found.plot(path=plot)
     if animate is not None:
@@ -100,11 +100,16 @@ def run(
         data(_table(found))
         wrote(plot, animate, save)
     warn_of_limits(found.beyond_limits)
+    if stuck := _stuck(found):
+        talk(
+            f"warning: {worded(stuck)} stuck the whole time although the reference moves: the "
+            "controller does not overcome the static friction there; raise its gains"
+        )
     if not stops and any(x.startswith("position") for x in found.beyond_limits):
         talk("hint: --stops simulates end stops at the joint limits")
     if found.message:
         early = "" if found.t[-1] >= duration else "the simulation ended early: "
-        talk(f"{early}{found.message}")
+        talk(in_terminal(f"{early}{found.message}"))
     return int(bool(found.message))
 
 
@@ -173,6 +178,15 @@ def warn_of_limits(lines: Sequence[str]) -> None:
     """Say what passes a limit of the model: the exit code does not."""
     for line in lines:
         talk(f"warning: {line}")
+
+
+def _stuck(found: Any) -> list[str]:
+    """Drives that friction held in every sample while their reference moved."""
+    if found.reference is None:
+        return []
+    moves = np.ptp(found.reference.q, axis=0) > 0.0
+    held = found.stuck[:, list(found.robot.driven)].all(axis=0)
+    return [x for x, both in zip(found.robot.drive_names, moves & held, strict=True) if both]
 
 
 def _facts(found: Any, law: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,7 @@ class TrackingMetrics:
     """The error of every joint along a motion, (n,) each, and of all of them together.
 
     mean = sum e / N (signed), mean_absolute = sum |e| / N, rms = sqrt(sum e^2 / N), max = max |e|.
+    `note`: what to know about the motion, such as that it ended early; the last line of the table.
     """
 
     joint_names: tuple[str, ...]
@@ -122,6 +124,7 @@ class TrackingMetrics:
     mean_absolute: np.ndarray
     rms: np.ndarray
     max: np.ndarray
+    note: str = ""
 
     @property
     def overall(self) -> dict[str, float]:
@@ -147,17 +150,18 @@ class TrackingMetrics:
 
     def table(self) -> str:
         """Plain text, in columns."""
-        return text_table(self.cells(), right=3)
+        return "\n".join(filter(None, (text_table(self.cells(), right=3), self.note)))
 
     def markdown(self) -> str:
         """A Markdown table."""
-        return markdown_table(self.cells(), 3, lambda x: x.replace("|", "\\|"))
+        table = markdown_table(self.cells(), 3, lambda x: x.replace("|", "\\|"))
+        return "\n\n".join(filter(None, (table, self.note)))
 
     def __str__(self) -> str:
         return self.table()
 
     def _repr_html_(self) -> str:
-        return html_table(self.cells())
+        return html_table(self.cells()) + (f"<p>{escape(self.note)}</p>" if self.note else "")
 
 
 def tracking_metrics(error: Any, joint_names: Sequence[str] | None = None) -> TrackingMetrics:

@@ -23,13 +23,12 @@ from .episodes import data_file, is_data_set, with_episodes
 from .recordings import is_bag
 from .states import read_recording
 from .table import LARGEST, MISSING, Allowance, Table, distinct, is_number, reading
-from .units import KNOWN, plain_unit
+from .units import KNOWN, WITH_UNIT, plain_unit
 
 # columns of numbers in a text file: a header line, maybe one of units, then one line per sample
 
 DELIMITERS = (";", "\t", "|", ",")  # the first that both the first lines have
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")  # a number with a decimal comma
-WITH_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]*?)\s*[\])]")
 HEADER = "expected a header line such as t,q1,q2,tau1,tau2"
 
 

@@ -15,7 +15,7 @@ from ..arguments import duplicate, is_whole, is_word
 from ..compile.arrays import unmasked
 from ..errors import DynamisError, FileError, OptionError, ShapeError, counted, did_you_mean
 from ..model.check.finding import Finding
-from .units import factor
+from .units import KNOWN, UNITS, WITH_UNIT, factor, plain_unit
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -251,13 +251,7 @@ def _columns(table: Table, spec: str) -> list[tuple[str, str | None]]:
     """(name, what the pattern's open part matched), numbers in rising order; empty if none."""
     if spec in table.names:
         return [(spec, None)]
-    if "*" in spec or "{}" in spec:
-        if spec.count("*") + spec.count("{}") > 1:
-            raise OptionError(f"{spec!r} has more than one open part, expected one * or {{}}")
-        head, tail = re.split(r"\*|\{\}", spec)
-        pattern = re.escape(head) + "(.+)" + re.escape(tail)
-    else:
-        pattern = re.escape(spec) + r"[ _./\[(-]?(\d{1,4})[\])]?"
+    pattern = _pattern(spec)
     matches = ((name, re.fullmatch(pattern, name)) for name in table.names)
     found = [(name, match[1]) for name, match in matches if match]
     numbered = {name: int(x) for name, x in found if re.fullmatch(r"[0-9]{1,4}", x)}
@@ -272,11 +266,33 @@ def _columns(table: Table, spec: str) -> list[tuple[str, str | None]]:
     ordered = sorted(numbered, key=lambda name: numbered[name])
     start = numbered[ordered[0]]
     if start > 1 or [numbered[x] for x in ordered] != [*range(start, start + len(ordered))]:
+        refuse_unit(table, spec)
         raise OptionError(
             f"{table.where}: columns {', '.join(ordered)} do not count from 0 or 1 without holes",
             f"list the ones that {spec!r} should be",
         )
     return [(name, None) for name in ordered]
+
+
+def refuse_unit(table: Table, spec: str) -> None:
+    """Refuse a column that `spec` would match were it not for a unit that is not known."""
+    for match in filter(None, map(WITH_UNIT.fullmatch, table.names)):
+        odd = match[2].isalpha() and plain_unit(match[2]) not in KNOWN
+        if odd and (match[1] == spec or re.fullmatch(_pattern(spec), match[1])):
+            raise OptionError(
+                f"{table.where}: unit {match[2]!r} of column {match[1]!r} is not known",
+                f"known: {', '.join(UNITS.get(spec, UNITS['q']))}",
+            )
+
+
+def _pattern(spec: str) -> str:
+    """The expression that columns of a name or a pattern match: its group is what is open."""
+    if "*" in spec or "{}" in spec:
+        if spec.count("*") + spec.count("{}") > 1:
+            raise OptionError(f"{spec!r} has more than one open part, expected one * or {{}}")
+        head, tail = re.split(r"\*|\{\}", spec)
+        return re.escape(head) + "(.+)" + re.escape(tail)
+    return re.escape(spec) + r"[ _./\[(-]?(\d{1,4})[\])]?"
 
 
 def _block(table: Table, found: list[tuple[str, str | None]]) -> Block:
@@ -298,15 +314,22 @@ def _block(table: Table, found: list[tuple[str, str | None]]) -> Block:
     return Block(values, tuple(x for x, _ in found), joints or None)
 
 
+def _patterns(table: Table) -> list[str]:
+    """Patterns that match columns of the table: their names with * in place of a number."""
+    return sorted({re.sub(r"\d+", "*", x, count=1) for x in table.names if re.search(r"\d", x)})
+
+
 def _missing(table: Table, quantity: str, spec: str) -> OptionError:
-    usual = f"{spec!r}" if "*" in spec or "{}" in spec else f"{spec!r} or {spec + '1'!r}, .."
+    several = "*" in spec or "{}" in spec
+    usual = f"{spec!r}" if several else f"{spec!r} or {spec + '1'!r}, .."
     if table.names == tuple(str(k) for k in range(len(table.names))):
         return OptionError(
             f"{table.where} begins with numbers: {counted(len(table.names), 'column')} "
             "without a header",
             "columns=dict(t=0, q=[1, 2], tau=[3, 4]) counts them from 0 (--columns t=0,q=1,2,...)",
         )
-    near = did_you_mean(spec, table.names)
+    refuse_unit(table, spec)
+    near = did_you_mean(spec, _patterns(table) if several else table.names)
     asked = spec not in table.defaults.values()  # else nobody has misspelt it
     near = f"{near} " if asked and near.startswith("did") else ""
     hint = f"{near}columns=dict({quantity}=...) says which: a name, a list or a pattern"

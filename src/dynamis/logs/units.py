@@ -1,6 +1,7 @@
 """Units a log may come in, as factors to SI and radians."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,3 +66,4 @@ def plain_unit(unit: str) -> str:
 
 
 KNOWN = {plain_unit(name) for table in UNITS.values() for name in table}
+WITH_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]*?)\s*[\])]")  # a name and its unit: q1 [deg]

@@ -239,12 +239,12 @@ def sample_rows(law: "Law", count: int = COUNT) -> SelfTestSamples:
 
 def closed_loop(law: "Law", count: int = COUNT) -> tuple[SelfTestSamples, np.ndarray] | None:
     """What the law would have seen in `dy.simulate`, and the torques there; None if it fails."""
-    from ..simulation.simulator import simulate
+    from ..simulation.simulator import simulated
 
     plan, dt = _plan(law), law.sample_time
     first = plan(0.0)
     try:
-        run = simulate(
+        run = simulated(
             law.robot, count * dt, dt / ceil(dt / STEP), *_start(law, first), law.controller,
             reference=plan, sample_time=dt, progress=False,
         )  # fmt: skip

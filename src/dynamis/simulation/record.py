@@ -11,13 +11,16 @@ from ..control.damping import fastest_stop, shaking
 from ..control.law import LATCHED, PLAUSIBLE
 from ..control.sensors import TORQUES
 from ..errors import OptionError
+from ..robot import Robot
 from ..trajectory.trajectory import State
 from .assembly import Assembly
 from .run import Measurement, Run
 from .settings import Settings
+from .tableau import Tableau
 
 MEMORY = 8e9  # bytes
 NEAR_SINGULAR = 1e3  # condition number of the loops
+TOO_SHORT = "steps became too short"  # the message of a run that cannot go on begins so
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
@@ -28,6 +31,23 @@ def moved_to(run: Run, first: Any) -> Run:
     if run.reference is not None:
         moved["reference"] = State(*(like(first, part) for part in run.reference))
     return replace(run, **moved)
+
+
+def stiff_friction(
+    robot: Robot, q: np.ndarray, dt: float, tableau: Tableau
+) -> tuple[str, float] | None:
+    """That steps are too long for the viscous friction in any of q (k, n), and a step that is not;
+    None if they are not. Closed mechanisms are not looked at."""
+    viscous = [r.mean_viscous for r in robot.chain.resistances]
+    if tableau.adaptive or robot.model.closures or len(viscous) != robot.n:
+        return None
+    rate, joint = fastest_stop(robot, viscous, q)
+    most = tableau.stability_limit
+    if not rate * dt > most:
+        return None
+    name = robot.joint_names[joint]
+    said = f"steps of {dt:g} s are too long for the viscous friction of joint {name!r}"
+    return said, 0.5 * most / rate
 
 
 class RunRecorder:
@@ -106,23 +126,17 @@ class RunRecorder:
     def _too_stiff(self) -> str:
         """That steps or samples are too long for the arm's friction or its law, if they are."""
         s, q = self.s, self.rows[:1, 0, : self.s.n].astype(float)
-        viscous = [r.mean_viscous for r in s.robot.chain.resistances]
-        if s.robot.model.closures or len(viscous) != s.n:
+        if s.robot.model.closures or len(s.robot.chain.resistances) != s.n:
             return ""
-        rate, joint = fastest_stop(s.robot, viscous, q)
-        most = np.inf if s.tableau.adaptive else s.tableau.stability_limit
-        if rate * s.dt > most:
-            return (
-                f": steps of {s.dt:g} s are too long for the viscous friction of joint "
-                f"{s.robot.joint_names[joint]!r}, use dt={0.5 * most / rate:.1g}"
-            )
+        if found := stiff_friction(s.robot, q, s.dt, s.tableau):
+            return f": {found[0]}, use dt={found[1]:.1g}"
         shakes = "" if s.law is None else shaking(s.law, q[0])
         return f": {shakes}; lower its velocity gain or shorten sample_time" if shakes else ""
 
     def give_up(self, row: int, t: float) -> None:
         """End a run before `row` that cannot be followed as closely as was asked."""
         tolerance = f"tolerance {self.s.tolerance:g}"
-        self._end(row, f"steps became too short at t = {t:g} s ({tolerance})")
+        self._end(row, f"{TOO_SHORT} at t = {t:g} s ({tolerance})")
 
     def _end(self, row: int, message: str) -> None:
         self.filled, self.message, self.ended = row, message, True

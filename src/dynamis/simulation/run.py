@@ -104,7 +104,7 @@ class Run:
             raise OptionError("this run had no reference", "give simulate a reference=...")
         error = on_host(self.error.reshape(-1, self.error.shape[-1]))
         names = list(self.robot.drive_names)
-        return tracking_metrics(error, names)
+        return replace(tracking_metrics(error, names), note=self.message)
 
     def check(self) -> list[Finding]:
         """Positions, velocities and torques beyond the limits of the model: joint, time and value.

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 MOST = 1e15  # steps that can still be counted
 ROUNDING = 1e-9  # of a step: two instants this close are one
+SLACK = 1e-6  # of a step: how exactly a sample time is a number of them
+DIVISORS = 100  # numbers of steps that are tried for one that is written in few digits
 
 
 def _nowhere() -> np.ndarray:
@@ -453,7 +455,8 @@ def _sampling(
     delay = _multiple(lag, dt, "delay") if lag else 0
     if delay > period:
         raise OptionError(
-            f"delay is {lag:g} s, expected at most one sample time ({period * dt:g} s)"
+            f"delay is {lag:g} s, expected at most one sample time ({period * dt:g} s)",
+            f"sample_time={lag:g} or longer allows it",
         )
     return {"sample_time": float(asked), "period": period, "delay": delay, "sampled": sampled}
 
@@ -465,12 +468,20 @@ def _multiple(value: Any, dt: float, name: str) -> int:
             f"{name} is {seconds:g} s, more steps of dt = {dt:g} s than can be counted"
         )
     steps = round(seconds / dt)
-    if steps < 1 or abs(seconds - steps * dt) > 1e-6 * dt:
+    if steps < 1 or abs(seconds - steps * dt) > SLACK * dt:
         raise OptionError(
             f"{name} is {seconds:g} s, expected a whole number of steps of dt = {dt:g} s",
-            f"choose dt = {seconds / max(1, math.ceil(seconds / dt)):g}",
+            f"choose dt = {_dividing(seconds, dt)}",
         )
     return steps
+
+
+def _dividing(seconds: float, most: float) -> str:
+    """A step up to `most`, as text, of which `seconds` are a whole number: one of few digits."""
+    least = max(1, math.ceil(seconds / most))
+    texts = {k: f"{seconds / k:g}" for k in range(least, min(2 * least, least + DIVISORS) + 1)}
+    exact = [x for k, x in texts.items() if abs(seconds - k * float(x)) <= SLACK * float(x)]
+    return min(exact, key=lambda x: len(x.strip("0.")), default=repr(seconds / least))
 
 
 def stops_of(robot: "Robot") -> tuple[tuple[float, float] | None, ...]:

@@ -4,7 +4,7 @@ An option is written once, in the signature of `simulate`; those of `Simulator` 
 """
 
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from types import NoneType
 from typing import Any, TypeVar
@@ -18,13 +18,13 @@ from ..compile.service import compiling
 from ..control.controller import Controller, intact
 from ..control.observer import Observer
 from ..control.sensors import Sensors
-from ..errors import OptionError, ShapeError, shown
+from ..errors import OptionError, ShapeError, shown, warn
 from ..lazy import once
 from ..robot import Robot
 from .adaptive import adaptive
 from .assembly import Assembly
 from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, fixed_steps, loop_of
-from .record import RunRecorder
+from .record import TOO_SHORT, RunRecorder
 from .run import Run
 from .settings import Settings, settings, spanned, started, with_reference
 from .stages import by_stages
@@ -99,21 +99,38 @@ def simulate(
 
     integrator: "rk4", "heun", "euler", "semi-implicit-euler", or "dormand-prince", which chooses
     its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
-    for that ends there; `message` says so, and `diverged` stays False.
+    for that ends there; `message` says so, and `diverged` stays False. A run of one arm that
+    diverges or ends so gives a `DynamisWarning`.
 
     `device="cuda"` runs all steps of all arms in one kernel of a GPU, with the same bits; functions
     as controllers, steps of their own length and events are refused there. The run's arrays are of
     the library (and on the GPU) of q0, qd0 or `parameters`. `dtype`: "float64" or "float32";
     `fused` adds products without rounding them first: faster, last digits differ.
     """
-    given = locals()  # every option by name, as the signature has them
-    sim = prepared(robot, {x: given[x] for x, usual in USUAL.items() if given[x] is not usual})
-    sim._given = with_reference(sim._given, reference)
-    sim.reset(q0, qd0)
-    return sim.run(duration, save_every)
+    run = _simulated(locals())  # every option by name, as the signature has them
+    if run.q.ndim == 2 and (run.diverged is True or run.message.startswith(TOO_SHORT)):
+        warn(f"the simulation ended early: {run.message}")
+    return run
 
 
-PARAMETERS = inspect.signature(simulate).parameters
+def simulated(*given: Any, **options: Any) -> Run:
+    """`simulate` for callers that read `run.message` themselves: without a warning."""
+    bound = SIGNATURE.bind(*given, **options)
+    bound.apply_defaults()
+    return _simulated(bound.arguments)
+
+
+def _simulated(given: Mapping[str, Any]) -> Run:
+    """The run of all arguments of `simulate`."""
+    options = {x: given[x] for x, usual in USUAL.items() if given[x] is not usual}
+    sim = prepared(given["robot"], options)
+    sim._given = with_reference(sim._given, given["reference"])
+    sim.reset(given["q0"], given["qd0"])
+    return sim.run(given["duration"], given["save_every"])
+
+
+SIGNATURE = inspect.signature(simulate)
+PARAMETERS = SIGNATURE.parameters
 SIMULATOR = tuple(x for name, x in PARAMETERS.items() if name not in OF_A_RUN)  # its parameters
 USUAL = {x.name: x.default for x in SIMULATOR if x.name not in ("robot", "reference")}
 

@@ -100,7 +100,7 @@ def _times(table: "Table") -> str | None:
 
 def _joints(table: "Table", robot: "Robot | None", times: Any) -> Any:
     """The columns of the joints: those of the robot, q1.., or all but the times."""
-    from ..logs.table import numbered
+    from ..logs.table import numbered, refuse_unit
 
     usual = numbered(table, "q")
     if robot is not None:
@@ -111,12 +111,15 @@ def _joints(table: "Table", robot: "Robot | None", times: Any) -> Any:
         if here or not usual:
             missing = next(x for x in names if x not in here)
             _refuse_bare(table)
+            for name in (missing, "q"):
+                refuse_unit(table, name)
             close = did_you_mean(missing, [x for x in table.names if x not in here and x != times])
             hint = f"{close} " if close.startswith("did") else ""
             raise FileError(
                 f"{table.where} has no column {missing!r} of robot {robot.name!r}, whose joints "
                 f"are {', '.join(names)}; it has: {table.holds()}",
-                f"{hint}columns=dict(q=[...]) says which columns they are, in that order",
+                f"{hint}name its columns so, or q1, q2, ..; columns=dict(q=[...]) says which "
+                "columns they are, in that order",
             )
     if usual:
         return "q"
@@ -172,7 +175,8 @@ def _refuse_other_joints(
             f"{table.where} has {counted(len(names), 'column')} of joints "
             f"({', '.join(names)}), robot "
             f"{robot.name!r} has {len(joints)}: {', '.join(joints)}",
-            "columns=dict(q=[...]) says which they are",
+            "it needs one for every joint, by its name or as q1, q2, ..; columns=dict(q=[...]) "
+            "says which they are",
         )
     units = told.get("q", [1.0] * len(names))
     units = [units] * len(names) if isinstance(units, (str, float, int)) else list(units)

@@ -1,6 +1,7 @@
 """The simulated arm as a program of its own: measurements out, torques in, in real time, over UDP.
 
-Every step: take the newest torque, advance the compiled simulation, send where the joints are. The
+Every step: take the newest torque, advance the compiled simulation, send where the joints are. An
+arm whose viscous friction is too stiff for steps of that length takes several shorter ones. The
 brakes hold the arm until the first torque that may act; without torques for `SILENCE` they do not
 come back: the arm goes on with none. Both ways lose and delay packets as asked, each for itself.
 An arm whose state is not finite any more ends the run, and its `message` says so.
@@ -8,6 +9,7 @@ An arm whose state is not finite any more ends the run, and its `message` says s
 
 import gc
 import heapq
+import math
 import os
 import select
 import signal
@@ -24,10 +26,13 @@ import numpy as np
 
 from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
 from ...control.controller import above_zero
+from ...control.damping import places
 from ...control.sensors import Sensors
 from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
+from ...simulation.record import stiff_friction
 from ...simulation.simulator import Simulator
+from ...simulation.tableau import INTEGRATORS
 from ...spatial.functions import MATH
 from ...trajectory.trajectory import Trajectory, beyond, bounds
 from . import udp
@@ -128,11 +133,37 @@ class Encoder:
         return self._last["measured_q"], self._last["measured_qd"]
 
 
+class Extremes:
+    """How far the drives went, how fast and under which torque, (n,) each, in so many `steps`."""
+
+    def __init__(self, n: int):
+        self.steps = 0
+        self.lowest, self.highest = np.full(n, np.inf), np.full(n, -np.inf)
+        self.largest_velocity, self.largest_torque = np.zeros(n), np.zeros(n)
+
+    def see(self, q: np.ndarray, qd: np.ndarray, tau: Any) -> None:
+        """One step more."""
+        self.steps += 1
+        np.minimum(self.lowest, q, out=self.lowest)
+        np.maximum(self.highest, q, out=self.highest)
+        np.maximum(self.largest_velocity, np.abs(qd), out=self.largest_velocity)
+        np.maximum(self.largest_torque, np.abs(tau), out=self.largest_torque)
+
+    def join(self, other: "Extremes") -> None:
+        """Those of both."""
+        steps = self.steps + other.steps
+        self.see(other.lowest, other.largest_velocity, other.largest_torque)
+        self.see(other.highest, other.largest_velocity, other.largest_torque)
+        self.steps = steps
+
+
 @dataclass
 class PlantRun:
     """What happened: counts, the plant's own lateness (s), how far joints, velocities and torques
-    went, and rows (t, controller's t, status, q, qd, torque) of every step since the brakes opened;
-    status -1: no controller was there. `message` says why the run ended by itself."""
+    went until the last step under a running torque (`afterwards`: from then on, while the arm is
+    let down or nobody holds it), and rows (t, controller's t, status, q, qd, torque) of every step
+    since the brakes opened; status -1: no controller was there. `message` says why the run ended by
+    itself."""
 
     joints: tuple[str, ...]
     rate: float
@@ -149,23 +180,44 @@ class PlantRun:
     message: str = ""
     rows: list[bytes] = field(default_factory=list, repr=False)  # small pieces: no row waits
     end: np.ndarray = field(init=False, repr=False)  # (n,), all of the drives
-    lowest: np.ndarray = field(init=False, repr=False)
-    highest: np.ndarray = field(init=False, repr=False)
-    largest_velocity: np.ndarray = field(init=False, repr=False)
-    largest_torque: np.ndarray = field(init=False, repr=False)
+    controlled: Extremes = field(init=False, repr=False)
+    afterwards: Extremes = field(init=False, repr=False)
+    running: bool = field(init=False, default=False, repr=False)  # whether a torque ever was
 
     def __post_init__(self) -> None:
         n = len(self.joints)
-        self.end, self.lowest, self.highest = (np.full(n, x) for x in (np.nan, np.inf, -np.inf))
-        self.largest_velocity, self.largest_torque = np.zeros(n), np.zeros(n)
+        self.end = np.full(n, np.nan)
+        self.controlled, self.afterwards = Extremes(n), Extremes(n)
 
-    def _seen(self, q: np.ndarray, qd: np.ndarray, tau: Any) -> None:
+    @property
+    def lowest(self) -> np.ndarray:
+        """Smallest positions, (n,)."""
+        return self.controlled.lowest
+
+    @property
+    def highest(self) -> np.ndarray:
+        """Largest positions, (n,)."""
+        return self.controlled.highest
+
+    @property
+    def largest_velocity(self) -> np.ndarray:
+        """Largest velocities, (n,)."""
+        return self.controlled.largest_velocity
+
+    @property
+    def largest_torque(self) -> np.ndarray:
+        """Largest torques, (n,)."""
+        return self.controlled.largest_torque
+
+    def _seen(self, q: np.ndarray, qd: np.ndarray, tau: Any, running: bool = False) -> None:
         """Where the drives are, how fast, and under which torque."""
         self.end = q
-        np.minimum(self.lowest, q, out=self.lowest)
-        np.maximum(self.highest, q, out=self.highest)
-        np.maximum(self.largest_velocity, np.abs(qd), out=self.largest_velocity)
-        np.maximum(self.largest_torque, np.abs(tau), out=self.largest_torque)
+        if running and self.afterwards.steps:  # safe torques between running ones
+            self.controlled.join(self.afterwards)
+            self.afterwards = Extremes(len(self.joints))
+        self.running |= running
+        now = self.controlled if running or not self.running else self.afterwards
+        now.see(q, qd, tau)
 
     @checked
     def beyond(self, robot: "Robot") -> dict[str, list[str]]:
@@ -282,7 +334,10 @@ HEAD = struct.Struct("3d")  # of a row: t, controller's t, status
 
 
 class PlantServer:
-    """An arm behind a UDP port; `run` lets time pass, `stop` ends it."""
+    """An arm behind a UDP port; `run` lets time pass, `stop` ends it.
+
+    `substeps`: of the arm, per measurement; `remark` says why they are several.
+    """
 
     def __init__(
         self,
@@ -311,7 +366,9 @@ class PlantServer:
             )
         self.drives = list(a_robot(robot).driven)
         self.n, self.keep = len(self.drives), flag(keep, "keep")
-        self.arm = Simulator(robot, 1.0 / self.rate, stops=stops, threads=1)
+        self.substeps, self.remark = _substeps(robot, 1.0 / self.rate)
+        dt = 1.0 / self.rate / self.substeps
+        self.arm = Simulator(robot, dt, stops=stops, threads=1)
         self.arm.step()  # compiled before anybody waits for a measurement
         self.arm.reset(q0)
         if self.arm.q.ndim != 1:
@@ -381,14 +438,14 @@ class PlantServer:
             tau, status = [0.0] * self.n, udp.LISTENING
             self.found.silent += 1
         self.found.safe += status in (udp.BAD, udp.SAFE)
-        self.found._seen(place, speed, tau)
+        self.found._seen(place, speed, tau, status == udp.RUNNING)
         if self.keep:
             state = place.tobytes() + speed.tobytes()
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
             self.found.rows.append(head + state + tail)
         torque = np.zeros(len(self.arm.q))
         torque[self.drives] = tau
-        self.arm.step(torque)
+        self.arm.step(torque, self.substeps)
         if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
             self.found.message = (
                 f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "
@@ -425,6 +482,15 @@ class PlantServer:
             with suppress(OSError):
                 self.link.sendto(data, self._peer)
                 self.found.sent += 1
+
+
+def _substeps(robot: "Robot", dt: float) -> tuple[int, str]:
+    """How many steps the arm takes in dt, and why more than one, if so."""
+    found = stiff_friction(robot, places(robot), dt, INTEGRATORS["rk4"])
+    if found is None or not math.isfinite(dt):  # which the simulator refuses
+        return 1, ""
+    count = math.ceil(dt / found[1])
+    return count, f"{found[0]}: the arm takes {count} of {dt / count:g} s each"
 
 
 def _listed(values: Any) -> str:

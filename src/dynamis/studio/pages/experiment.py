@@ -12,7 +12,8 @@ from ...ik.follow import follow
 from ...model.friction import Friction
 from ...model.model import with_friction as model_with_friction
 from ...robot import Robot
-from ...simulation import Run, simulate
+from ...simulation import Run
+from ...simulation.simulator import simulated
 from ...trajectory import quintic
 
 # the same arm with other masses or other friction
@@ -104,7 +105,7 @@ class Experiment:
             seen = list(arm.driven)  # a controller moves the drives
             start, target = np.array(self.q0, float)[seen], np.array(self.target, float)[seen]
             reference = target if only_a_place else quintic(start, target, self.moving)
-        found = simulate(
+        found = simulated(
             arm, self.duration, self.dt, self.q0, controller=controller, reference=reference,
             stops=self.stops, save_every=max(1, int(np.ceil(steps / MOST_ROWS))), progress=False,
         )  # fmt: skip

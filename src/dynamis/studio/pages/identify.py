@@ -21,7 +21,8 @@ from ...logs.log import Log
 from ...logs.read import read_log
 from ...logs.source import open_source
 from ...robot import Robot
-from ...simulation import Sensors, simulate
+from ...simulation import Sensors
+from ...simulation.simulator import simulated
 from ..server.jobs import Job, by_hand
 from ..server.session import Session, plain, shown_error
 from .chart import Chart, markdown_table, stem
@@ -53,7 +54,7 @@ class Trial:
         if not has_friction(real):
             real = with_friction(real, largest)
         say("Simulating it …")
-        run = simulate(
+        run = simulated(
             real,
             self.period,
             STEP,
