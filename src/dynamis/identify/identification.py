@@ -16,7 +16,7 @@ from ..lazy import cached_property
 from ..logs.log import Log
 from ..model.check.finding import Finding
 from .closed_loop import noise_bias
-from .deviations import Bands, fitted_bands
+from .deviations import Bands, fitted_bands, noise_covariance
 from .diagnose import (
     POOR,
     Excerpt,
@@ -112,7 +112,7 @@ class Fit:
         return self.problem.known
 
     @cached_property
-    def _octaves(self) -> tuple[Bands, np.ndarray]:
+    def _octaves(self) -> tuple[list[Bands], np.ndarray]:
         gain = self.found.solution.gain
         return fitted_bands(self.motions, self.unknowns, self.x, gain)
 
@@ -129,7 +129,7 @@ class Fit:
         """
         solution, known = self.found.solution, self.known
         bias = noise_bias(self.problem, solution.gain)
-        covariance = self._octaves[0].covariance(solution.gain) + np.outer(bias, bias)
+        covariance = noise_covariance(self._octaves[0], solution.gain) + np.outer(bias, bias)
         if self.slow is not None:
             whole = information(self.motions, self.unknowns)
             covariance = total_covariance(covariance, whole, solution.weights, self.slow)
@@ -525,7 +525,7 @@ def slow_estimate(
     x = completed(found.x, fixed)
     distinct = sought & ~(np.isnan(fixed) & ~told_apart(info, found.weights, POOR))
     known = np.where(distinct, x, np.nan)
-    covariance = fitted_bands(motions, with_load, x, found.gain)[0].covariance(found.gain)
+    covariance = noise_covariance(fitted_bands(motions, with_load, x, found.gain)[0], found.gain)
     covariance *= np.outer(distinct, distinct)
     return SlowPart(known, covariance, info.rows)
 

@@ -167,7 +167,7 @@ class NoiseGain:
 class Solution:
     """Unknowns with their covariance, and the standard deviation of the torque noise per joint.
 
-    The covariance is that of white noise; `Bands.covariance` is that of noise of any colour.
+    The covariance is that of white noise; `noise_covariance` is that of noise of any colour.
     """
 
     x: np.ndarray

@@ -69,6 +69,7 @@ class Samples:
     settle: int = 0  # rows after which the filter has forgotten
     every: int = 1
     temperature: np.ndarray | None = None
+    passed: float = 0.5  # cycles per row kept, above which the filter leaves nothing
     columns: Any = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:
@@ -387,4 +388,6 @@ def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
     edge = min(int(EDGE * rate / chosen.cutoff), len(weight) // 10)
     if thin and edge:  # there the filters had to invent what came before and after
         weight[:edge] = weight[-edge:] = 0.0
-    return Samples(t, q, qd, qdd, tau, weight, sos, settle, max(1, chosen.every // step), warm)
+    every = max(1, chosen.every // step)
+    passed = min(chosen.cutoff * every / rate, 0.5)
+    return Samples(t, q, qd, qdd, tau, weight, sos, settle, every, warm, passed)
