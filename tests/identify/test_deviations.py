@@ -135,6 +135,33 @@ def test_logs_of_unlike_noise_have_their_own_levels():
     assert (ratio > 0.8).all() and (ratio < 1.3).all()
 
 
+def at_rest(estimator, seed, noise=0.0):
+    """An estimate from a log in which the second joint rests, its velocities logged or not."""
+    t, *rates = MOTION
+    q, qd, qdd = (x * [1.0, 0.0] for x in rates)
+    q[:, 1] = 0.3
+    rng = np.random.default_rng(seed)
+    tau = ROBOT.inverse_dynamics(q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
+    log = dy.Log(t=t, q=q + noise * rng.normal(size=q.shape), qd=None if noise else qd, tau=tau)
+    return dy.identify(ROBOT, log, estimator=estimator, held_out=False, force=True)
+
+
+def test_a_joint_at_rest_makes_deviations_no_larger():
+    found = [at_rest("weighted", seed) for seed in range(8)]
+    seen = np.isfinite(found[0].standard_deviations)
+    said = np.mean([x.standard_deviations[seen] for x in found], axis=0)
+    scatter = np.std([x.values[seen] for x in found], axis=0, ddof=1)
+    assert seen.sum() > 3 and np.median(said / scatter) < 2.0 and (said / scatter).max() < 4.0
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+def test_instruments_do_not_show_what_a_joint_at_rest_hides(noise):
+    """Exactly at rest as least squares says it; moved by noise alone, the instruments are weak."""
+    found = at_rest("instrumental", 0, noise)
+    hidden = dict(zip(found.names, ~np.isfinite(found.standard_deviations), strict=True))
+    assert hidden["joint2.viscous"] and not hidden["joint1.viscous"]
+
+
 def test_velocities_are_taken_from_where_there_is_less_noise():
     cutoff = 7.5
     assert noisy_velocities(recorded(0, ("q", "qd", "tau")), cutoff)

@@ -38,7 +38,9 @@ from .information import (
     Solution,
     completed,
     condition,
+    has_share,
     joint_weights,
+    shown_directions,
     torque_noise,
     truncated_inverse,
     weighted,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 SMOOTH = 4.0  # of the motion's band: the cut-off of an instrument made of the motion itself
+WEAK = 0.05  # of the regressor's power in a direction: instruments with less do not show it
 SETTLED = 1e-3  # of their standard deviations: unknowns that change less have converged
 SLACK = 0.01  # of a step: a time step that divides the log's
 Motion = Callable[[np.ndarray], Sequence[Samples]]  # from unknowns to instruments
@@ -123,8 +126,10 @@ def noise_bias(problem: "FitProblem", gain: NoiseGain) -> np.ndarray:
     smooth = [smoother(samples, problem.unknowns) for samples in problem.motions]
     free = np.ones(len(gain.x), bool) if problem.known is None else np.isnan(problem.known)
     total = np.tensordot(gain.weights**2, moments(problem, smooth, gain).mixed, 1)[free]
+    W = shown_directions(problem.info.stacked(gain.weights)[:, :-1][:, free])
     bias = np.zeros(len(gain.x))
-    bias[free] = _inverse(total[:, :-1][:, free]) @ (total[:, -1] - total[:, :-1] @ gain.x)
+    left = total[:, -1] - total[:, :-1] @ gain.x
+    bias[free] = W @ _inverse(W.T @ total[:, :-1][:, free] @ W)[0] @ W.T @ left
     return bias
 
 
@@ -162,7 +167,9 @@ def _solved(
     w2, sums = last.weights**2, moments(problem, instruments)
     total = np.tensordot(w2, sums.mixed, 1)[free]
     A, b = total[:, :-1][:, free], total[:, -1]
-    P = _inverse(A)
+    W = shown_directions(problem.info.stacked(last.weights)[:, :-1][:, free])
+    within, weak = _inverse(W.T @ A @ W)
+    P = W @ within @ W.T
     x = np.zeros(len(free))
     x[free] = P @ b
     sigma = torque_noise(problem.info, x)
@@ -174,15 +181,18 @@ def _solved(
     weights = joint_weights(sigma)
     shown = condition(problem.info.stacked(weights)[:, :-1])
     gain = NoiseGain(x, inverse, last.weights, instruments)
-    return Solution(x, covariance, sigma, weights, shown, gain)
+    blind = None if last.blind is None else last.blind.copy()
+    if blind is not None and weak.shape[1]:
+        lengths = np.linalg.norm(problem.info.stacked(last.weights)[:, :-1][:, free], axis=0)
+        hidden = lengths[:, None] * (W @ weak)
+        blind[free] |= has_share(hidden.T / np.linalg.norm(hidden, axis=0)[:, None])
+    return Solution(x, covariance, sigma, weights, shown, gain, blind)
 
 
-def _inverse(A: np.ndarray) -> np.ndarray:
-    """The inverse of a square matrix, without directions that carry no information."""
-    rows, row_size = scaled(A.T)
-    unit, size = scaled(rows.T)
-    U, s, Vt = np.linalg.svd(unit)
-    return (Vt.T * truncated_inverse(s)[0]) @ U.T / np.outer(size, row_size)
+def _inverse(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The inverse of W^T Z^T Y W, which is 1 if Z is Y; directions that Z does not show, (k, l)."""
+    U, s, Vt = np.linalg.svd(M)
+    return (Vt.T * truncated_inverse(s)[0]) @ U.T, Vt[s < WEAK].T
 
 
 class LoopError(DynamisError):

@@ -251,9 +251,22 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     for F, w, sd in zip(info.factors, weights, sigma, strict=True):
         Y = F[:, :-1]
         noise += (w * w * sd) ** 2 * (Y.T @ Y)
-    blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
+    blind = has_share(Vt[~kept])
     gain = NoiseGain(x, P, weights)
     return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), gain, blind)
+
+
+def has_share(directions: np.ndarray) -> np.ndarray:
+    """Which unknowns have a share in directions (k, m) of the scaled ones, (m,) bool."""
+    return np.abs(directions).max(axis=0, initial=0.0) > SHARE
+
+
+def shown_directions(R: np.ndarray) -> np.ndarray:
+    """W (m, k) with (R W)^T R W = 1: directions of the unknowns that columns R show."""
+    unit, lengths = scaled(R)
+    _, s, Vt = np.linalg.svd(unit, full_matrices=False)
+    inverse, kept = truncated_inverse(s)
+    return (Vt.T * inverse)[:, kept] / lengths[:, None]
 
 
 def truncated_inverse(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
