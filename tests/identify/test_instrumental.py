@@ -10,12 +10,11 @@ from dynamis.identify.closed_loop import (
     ClosedLoop,
     LoopError,
     instrumental,
-    moments,
     simulated,
-    smoother,
 )
+from dynamis.identify.deviations import smoother
 from dynamis.identify.estimators import FitProblem
-from dynamis.identify.information import information, weighted
+from dynamis.identify.information import information, moments, weighted
 from dynamis.identify.processing import prepare
 
 CUTOFF = 15.0

@@ -13,6 +13,7 @@ from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..model.model import Model
 from ..model.parameters import labels, parameter_names
+from ..robot.preflight import random_positions
 from .groupings import (
     BODY,
     JOINT,
@@ -264,12 +265,11 @@ def significance(
     whole(seed, "seed", 0)
     base = base_parameters(robot)
     rng = np.random.default_rng(seed)
-    low, high = robot.limits.T
 
     def states() -> Sequence[np.ndarray]:
         if robot.model.closures:
             return random_motion(robot, samples, rng, speed, acceleration)
-        q = rng.uniform(np.maximum(low, -np.pi), np.minimum(high, np.pi), size=(samples, robot.n))
+        q = random_positions(robot, samples, rng)
         qd, qdd = rng.uniform(-1, 1, size=(2, samples, robot.n))
         return [q, speed * qd, acceleration * qdd]
 

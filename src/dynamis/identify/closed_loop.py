@@ -19,7 +19,7 @@ so nothing needs to be left out where joints turn round.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..base.groupings import lstsq, scaled
 from ..errors import DynamisError, OptionError
 from ..logs.log import Log
 from ..model.closure import refuse_closures
-from .deviations import correlation_time
+from .deviations import correlation_time, smoother
 from .estimate import Estimate, validation
 from .feasible import feasible, links_of, physical
 from .information import (
@@ -39,13 +39,14 @@ from .information import (
     completed,
     condition,
     has_share,
+    inverse_of,
     joint_weights,
+    moments,
     shown_directions,
     torque_noise,
-    truncated_inverse,
     weighted,
 )
-from .processing import Processing, Samples, band, is_even, lowpass, prepare, rates
+from .processing import Processing, Samples, is_even, lowpass, prepare
 from .unknowns import BESIDE_ROBOT, Unknowns
 
 if TYPE_CHECKING:
@@ -53,18 +54,9 @@ if TYPE_CHECKING:
     from .estimators import FitProblem
 
 ROUNDS = 5
-SMOOTH = 4.0  # of the motion's band: the cut-off of an instrument made of the motion itself
-WEAK = 0.05  # of the regressor's power in a direction: instruments with less do not show it
 SETTLED = 1e-3  # of their standard deviations: unknowns that change less have converged
 SLACK = 0.01  # of a step: a time step that divides the log's
 Motion = Callable[[np.ndarray], Sequence[Samples]]  # from unknowns to instruments
-
-
-class Moments(NamedTuple):
-    """Sums over the rows of every joint: Z^T [Y tau] (n, m, m + 1), Z^T Z (n, m, m)."""
-
-    mixed: np.ndarray
-    own: np.ndarray
 
 
 def instrumental(problem: "FitProblem", motion: Motion | None = None) -> Solution:
@@ -84,22 +76,6 @@ def instrumental(problem: "FitProblem", motion: Motion | None = None) -> Solutio
     return found
 
 
-def smoother(samples: Samples, unknowns: Unknowns) -> Samples:
-    """A motion without what is faster than a few times its own band.
-
-    Where that of a closed mechanism does not close, the measured one stays.
-    """
-    rate = (len(samples) - 1) / float(samples.t[-1] - samples.t[0])
-    own = samples.q[:, samples.columns]
-    cutoff = SMOOTH * band(Log(t=samples.t, q=own, tau=samples.tau))
-    q = lowpass(own, cutoff, rate)
-    clean = unknowns.motion(q, *rates(q, rate))
-    good = np.isfinite(clean.qdd)
-    pairs = zip(clean, (samples.q, samples.qd, samples.qdd), strict=True)
-    q, qd, qdd = (np.where(good, a, b) for a, b in pairs)
-    return replace(samples, q=q, qd=qd, qdd=qdd)
-
-
 def simulated(
     unknowns: Unknowns, logs: Sequence[Log], processing: Sequence[Processing], loop: "ClosedLoop"
 ) -> Motion:
@@ -116,51 +92,6 @@ def simulated(
     return motion
 
 
-def noise_bias(problem: "FitProblem", gain: NoiseGain) -> np.ndarray:
-    """What instruments would change of the unknowns, (m,): noise of the motion biases them so.
-
-    The comparison of Durbin, Wu and Hausman: without noise in the regressor both estimates agree.
-    """
-    if gain.instruments is not None:
-        return np.zeros(len(gain.x))
-    smooth = [smoother(samples, problem.unknowns) for samples in problem.motions]
-    free = np.ones(len(gain.x), bool) if problem.known is None else np.isnan(problem.known)
-    total = np.tensordot(gain.weights**2, moments(problem, smooth, gain).mixed, 1)[free]
-    W = shown_directions(problem.info.stacked(gain.weights)[:, :-1][:, free])
-    bias = np.zeros(len(gain.x))
-    left = total[:, -1] - total[:, :-1] @ gain.x
-    bias[free] = W @ _inverse(W.T @ total[:, :-1][:, free] @ W)[0] @ W.T @ left
-    return bias
-
-
-def moments(
-    problem: "FitProblem", instruments: Sequence[Samples], gain: NoiseGain | None = None
-) -> Moments:
-    """Add up regressor and torque against the instruments, rows weighted as the motion's.
-
-    Or as `gain` weighs them.
-    """
-    unknowns, known = problem.unknowns, problem.known
-    n, m = unknowns.rows, len(unknowns)
-    mixed, own = np.zeros((n, m, m + 1)), np.zeros((n, m, m))
-    fixed = np.zeros(m, bool) if known is None else ~np.isnan(known)
-    for samples, clean in zip(problem.motions, instruments, strict=True):
-        pairs = zip(samples.blocks(unknowns), clean.blocks(unknowns), strict=True)
-        for (Y, torque, counted, _), (own_Y, *_) in pairs:
-            weight = counted
-            tau = torque if known is None else torque - Y[..., fixed] @ known[fixed]
-            if gain is not None and gain.weigh is not None:
-                weight = gain.weigh(torque - Y @ completed(gain.x, known), counted)
-            Z = own_Y * weight[..., None]
-            Y[..., fixed], Z[..., fixed] = 0.0, 0.0
-            joined = np.concatenate([Y, tau[..., None]], axis=-1) * weight[..., None]
-            for j in range(n):
-                left = np.ascontiguousarray(Z[:, j]).T
-                mixed[j] += left @ joined[:, j]
-                own[j] += left @ left.T
-    return Moments(mixed, own)
-
-
 def _solved(
     problem: "FitProblem", instruments: Sequence[Samples], last: Solution, free: np.ndarray
 ) -> Solution:
@@ -168,7 +99,7 @@ def _solved(
     total = np.tensordot(w2, sums.mixed, 1)[free]
     A, b = total[:, :-1][:, free], total[:, -1]
     W = shown_directions(problem.info.stacked(last.weights)[:, :-1][:, free])
-    within, weak = _inverse(W.T @ A @ W)
+    within, weak = inverse_of(W.T @ A @ W)
     P = W @ within @ W.T
     x = np.zeros(len(free))
     x[free] = P @ b
@@ -187,12 +118,6 @@ def _solved(
         hidden = lengths[:, None] * (W @ weak)
         blind[free] |= has_share(hidden.T / np.linalg.norm(hidden, axis=0)[:, None])
     return Solution(x, covariance, sigma, weights, shown, gain, blind)
-
-
-def _inverse(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The inverse of W^T Z^T Y W, which is 1 if Z is Y; directions that Z does not show, (k, l)."""
-    U, s, Vt = np.linalg.svd(M)
-    return (Vt.T * truncated_inverse(s)[0]) @ U.T, Vt[s < WEAK].T
 
 
 class LoopError(DynamisError):

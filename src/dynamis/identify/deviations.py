@@ -1,7 +1,8 @@
-"""Covariance of an estimate, from the residuals of its fit: torque noise of any colour.
+"""Covariance of an estimate from the residuals of its fit, and its bias by noise of the motion.
 
-The unknowns follow from the torque by x = P sum_j w_j^2 Y_j^T tau_j, so that noise with the
-spectrum S_j(f) in the rows of joint j gives them the covariance
+Torque noise may have any colour. The unknowns follow from the torque by
+x = P sum_j w_j^2 Y_j^T tau_j, so that noise with the spectrum S_j(f) in the rows of joint j gives
+them the covariance
 
     C = P (sum_j w_j^4 integral Y_j(f)^* S_j(f) Y_j(f) df) P^T
 
@@ -14,14 +15,19 @@ domain: P. M. Robinson, Automatic frequency domain inference, 1991).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
-from .information import NoiseGain
-from .processing import Samples
+from ..logs.log import Log
+from .information import NoiseGain, inverse_of, moments, shown_directions
+from .processing import Samples, band, lowpass, rates
 from .unknowns import Unknowns
+
+if TYPE_CHECKING:
+    from .estimators import FitProblem
 
 EDGES = 0.5 ** np.arange(8.0, 0.0, -1.0)  # cycles per row: upper ends of the octaves
 ENOUGH = 12.0  # degrees of freedom that a level is estimated from: octaves with fewer are joined
@@ -30,6 +36,7 @@ ROUNDS = 6  # of weighted least squares
 # standard deviations on either side of an interval of a normal distribution, by its probability
 NORMAL = {0.95: 1.96, 0.99: 2.576}
 FEW = 4.0  # degrees of freedom: with fewer, Student's distribution has hardly a variance
+SMOOTH = 4.0  # of the motion's band: the cut-off of an instrument made of the motion itself
 LAGS = 40  # rows that the autocorrelation is shown over
 LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
 SHORTEST = 20  # rows: no correlation is estimated of fewer
@@ -205,6 +212,42 @@ def fitted_bands(
 
     others = [None] * len(motions) if gain.instruments is None else gain.instruments
     return bands(blocks(*pair) for pair in zip(motions, others, strict=True))
+
+
+# noise of the motion, which biases the unknowns
+
+
+def noise_bias(problem: "FitProblem", gain: NoiseGain) -> np.ndarray:
+    """What instruments would change of the unknowns, (m,): noise of the motion biases them so.
+
+    The comparison of Durbin, Wu and Hausman: without noise in the regressor both estimates agree.
+    """
+    if gain.instruments is not None:
+        return np.zeros(len(gain.x))
+    smooth = [smoother(samples, problem.unknowns) for samples in problem.motions]
+    free = np.ones(len(gain.x), bool) if problem.known is None else np.isnan(problem.known)
+    total = np.tensordot(gain.weights**2, moments(problem, smooth, gain).mixed, 1)[free]
+    W = shown_directions(problem.info.stacked(gain.weights)[:, :-1][:, free])
+    bias = np.zeros(len(gain.x))
+    left = total[:, -1] - total[:, :-1] @ gain.x
+    bias[free] = W @ inverse_of(W.T @ total[:, :-1][:, free] @ W)[0] @ W.T @ left
+    return bias
+
+
+def smoother(samples: Samples, unknowns: Unknowns) -> Samples:
+    """A motion without what is faster than a few times its own band.
+
+    Where that of a closed mechanism does not close, the measured one stays.
+    """
+    rate = (len(samples) - 1) / float(samples.t[-1] - samples.t[0])
+    own = samples.q[:, samples.columns]
+    cutoff = SMOOTH * band(Log(t=samples.t, q=own, tau=samples.tau))
+    q = lowpass(own, cutoff, rate)
+    clean = unknowns.motion(q, *rates(q, rate))
+    good = np.isfinite(clean.qdd)
+    pairs = zip(clean, (samples.q, samples.qd, samples.qdd), strict=True)
+    q, qd, qdd = (np.where(good, a, b) for a, b in pairs)
+    return replace(samples, q=q, qd=qd, qdd=qdd)
 
 
 # how many rows count as one: residuals of neighbouring rows are alike

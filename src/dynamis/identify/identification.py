@@ -15,8 +15,7 @@ from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..logs.log import Log
 from ..model.check.finding import Finding
-from .closed_loop import noise_bias
-from .deviations import Bands, fitted_bands, noise_covariance
+from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
 from .diagnose import (
     POOR,
     Excerpt,

@@ -7,7 +7,7 @@ kept instead, QR upon QR.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
@@ -16,6 +16,9 @@ from ..base.groupings import scaled
 from ..errors import OptionError
 from .processing import Samples
 from .unknowns import Unknowns
+
+if TYPE_CHECKING:
+    from .estimators import FitProblem
 
 SQUARED_LIMIT = 1e6  # condition number of the scaled columns above which Gram matrices will not do
 Weigh = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (residual, weight) -> weight
@@ -143,6 +146,7 @@ def condition(R: np.ndarray) -> float:
 
 # least squares from triangular factors: ordinary, weighted, total
 
+WEAK = 0.05  # of the regressor's power in a direction: instruments with less do not show it
 SHARE = 1e-3  # of an unknown in a direction without information
 WORSE = 1.2  # times the error of weighted least squares: total least squares is off beyond
 NEGLIGIBLE = 1e-9  # singular values this small next to the largest carry no information
@@ -288,3 +292,47 @@ def torque_noise(info: Information, x: np.ndarray) -> np.ndarray:
     """Standard deviation of every joint's residual, (n,)."""
     used = np.maximum(info.rows - len(x) / max(1, len(info.rows)), 1.0)
     return np.sqrt(info.residuals(x) / used)
+
+
+# sums against instruments, a motion without the noise of the measured one
+
+
+class Moments(NamedTuple):
+    """Sums over the rows of every joint: Z^T [Y tau] (n, m, m + 1), Z^T Z (n, m, m)."""
+
+    mixed: np.ndarray
+    own: np.ndarray
+
+
+def moments(
+    problem: "FitProblem", instruments: Sequence[Samples], gain: NoiseGain | None = None
+) -> Moments:
+    """Add up regressor and torque against the instruments, rows weighted as the motion's.
+
+    Or as `gain` weighs them.
+    """
+    unknowns, known = problem.unknowns, problem.known
+    n, m = unknowns.rows, len(unknowns)
+    mixed, own = np.zeros((n, m, m + 1)), np.zeros((n, m, m))
+    fixed = np.zeros(m, bool) if known is None else ~np.isnan(known)
+    for samples, clean in zip(problem.motions, instruments, strict=True):
+        pairs = zip(samples.blocks(unknowns), clean.blocks(unknowns), strict=True)
+        for (Y, torque, counted, _), (own_Y, *_) in pairs:
+            weight = counted
+            tau = torque if known is None else torque - Y[..., fixed] @ known[fixed]
+            if gain is not None and gain.weigh is not None:
+                weight = gain.weigh(torque - Y @ completed(gain.x, known), counted)
+            Z = own_Y * weight[..., None]
+            Y[..., fixed], Z[..., fixed] = 0.0, 0.0
+            joined = np.concatenate([Y, tau[..., None]], axis=-1) * weight[..., None]
+            for j in range(n):
+                left = np.ascontiguousarray(Z[:, j]).T
+                mixed[j] += left @ joined[:, j]
+                own[j] += left @ left.T
+    return Moments(mixed, own)
+
+
+def inverse_of(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The inverse of W^T Z^T Y W, which is 1 if Z is Y; directions that Z does not show, (k, l)."""
+    U, s, Vt = np.linalg.svd(M)
+    return (Vt.T * truncated_inverse(s)[0]) @ U.T, Vt[s < WEAK].T

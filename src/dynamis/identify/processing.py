@@ -227,7 +227,7 @@ def resting(log: Log) -> np.ndarray:
 
 def band(log: Log) -> float:
     """The frequency (Hz) below which nearly all of the power of every moving joint lies."""
-    even = log if is_even(log) else log.uniform()
+    even = on_even_grid(log)
     q = even.q - even.q.mean(axis=0)
     moving = (even.q.std(axis=0) > STILL) & ~resting(even)
     if not moving.any():
@@ -246,7 +246,7 @@ def noisy_velocities(log: Log, cutoff: float) -> bool:
     """
     if log.qd is None:
         return True
-    even = log if is_even(log) else log.uniform()
+    even = on_even_grid(log)
     moving, rate = ~resting(even), even.rate
     if even.qd is None or not moving.any():
         return False
@@ -277,6 +277,11 @@ def is_even(log: Log) -> bool:
     """Whether every step is the median one, to a hundredth of it."""
     steps = np.diff(log.t)
     return bool(np.abs(steps - log.step).max() < 0.01 * log.step)
+
+
+def on_even_grid(log: Log) -> Log:
+    """The log itself where its steps are even, else interpolated."""
+    return log if is_even(log) else log.uniform()
 
 
 def lowpass(values: np.ndarray, cutoff: float, rate: float, order: int = 4) -> np.ndarray:

@@ -12,7 +12,7 @@ from ..logs.log import Log
 from ..model.check.finding import Finding
 from ..tables import html_table, text_table
 from .information import Information
-from .processing import HIGHEST, Processing, is_even, lowpass
+from .processing import HIGHEST, Processing, lowpass, on_even_grid
 from .unknowns import Unknowns
 
 VERDICTS = ("good", "doubtful", "not usable")
@@ -111,8 +111,7 @@ def noise_as_fitted(logs: Sequence[Log], processing: Sequence[Processing]) -> np
     """
     found = []
     for log, how in zip(logs, processing, strict=True):
-        even = without_spikes(log)
-        even = even if is_even(even) else even.uniform()
+        even = on_even_grid(without_spikes(log))
         cut, half = float(how.cutoff or 0.0), 0.5 * even.rate
         if cut < HIGHEST * even.rate:
             above = even.tau - lowpass(even.tau, cut, even.rate)

@@ -103,6 +103,31 @@ class SolvedRows:
         """Some of them, in the order of `rows`."""
         return SolvedRows(self.of[rows], self.q[rows])
 
+    def ordered(self, space: JointSpace, q0: np.ndarray | None) -> "SolvedRows":
+        """Pose by pose, by distance from the pose's q0 (poses, n), then by joint positions."""
+        keys: tuple[np.ndarray, ...] = tuple(np.round(self.q, 6).T[::-1])
+        if q0 is not None:
+            keys = (*keys, space.away(self.q, q0[self.of]))
+        return self.chosen(np.lexsort((*keys, self.of)))
+
+    @classmethod
+    def of_finite(
+        cls,
+        run: Callable[[np.ndarray, np.ndarray | None], "SolvedRows"],
+        T: np.ndarray,
+        q0: np.ndarray | None,
+        n: int,
+        at_once: int,
+    ) -> "SolvedRows":
+        """What `run` finds for the poses T (N, 4, 4) that are finite, `at_once` each time."""
+        finite = np.flatnonzero(np.isfinite(T).all(axis=(1, 2)))
+        parts = [cls(np.empty(0, dtype=int), np.empty((0, n)))]
+        for first in range(0, len(finite), at_once):
+            at = finite[first : first + at_once]
+            rows = run(T[at], None if q0 is None else q0[at])
+            parts.append(cls(at[rows.of], rows.q))
+        return cls(np.concatenate([p.of for p in parts]), np.concatenate([p.q for p in parts]))
+
 
 def solve_poses(
     problem: IkProblem,
@@ -117,16 +142,8 @@ def solve_poses(
     solver = _BatchSolver(problem, limits, tolerance, starts or STARTS, seed)
     T, n = problem.target.T, problem.robot.n
     near = None if q0 is None else np.broadcast_to(q0, (*shape, n)).reshape(-1, n)
-    finite = np.flatnonzero(np.isfinite(T).all(axis=(1, 2)))
-    parts = []
-    for first in range(0, len(finite), AT_ONCE):
-        at = finite[first : first + AT_ONCE]
-        rows = solver.run(T[at], None if near is None else near[at])
-        parts.append(SolvedRows(at[rows.of], rows.q))
-    of = np.concatenate([p.of for p in parts]) if parts else np.empty(0, dtype=int)
-    q = np.concatenate([p.q for p in parts]) if parts else np.empty((0, n))
     return packed_solutions(
-        SolvedRows(of, q),
+        SolvedRows.of_finite(solver.run, T, near, n, AT_ONCE),
         shape,
         n,
         lambda found, best: problem.at(found).residuals(best),
@@ -282,10 +299,7 @@ class _BatchSolver:
             q = self.space.into_limits(rows.q, self.limits)
             inside = np.flatnonzero(~outside(q, self.limits).any(axis=1))
             rows = replace(rows, q=q).chosen(inside)
-        keys: tuple[np.ndarray, ...] = tuple(np.round(rows.q, 6).T[::-1])
-        if q0 is not None:
-            keys = (*keys, self.space.away(rows.q, q0[rows.of]))
-        rows = rows.chosen(np.lexsort((*keys, rows.of)))
+        rows = rows.ordered(self.space, q0)
         if not self.spare:
             return rows
         return rows.chosen(np.flatnonzero(rows.places < HANDFUL))  # a few of a continuum

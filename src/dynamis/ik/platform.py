@@ -86,10 +86,7 @@ class PlatformSolver:
             rows = SolvedRows(of, np.concatenate(parts) if parts else np.empty((0, self.robot.n)))
         else:
             rows, why = self._closed(self.plan, T)
-        keys: Sequence[np.ndarray] = tuple(np.round(rows.q, 6).T[::-1])
-        if q0 is not None:
-            keys = (*keys, self.space.away(rows.q, q0[rows.of]))
-        rows = rows.chosen(np.lexsort((*keys, rows.of)))
+        rows = rows.ordered(self.space, q0)
         return rows, why or (self._about(rows, T) if len(T) == 1 else "")
 
     def _closed(self, plan: PlatformPlan, T: np.ndarray) -> tuple[SolvedRows, str]:
@@ -158,13 +155,7 @@ def solve_platform(
     """Solutions of poses (..., 4, 4) of a closed mechanism; those that are not finite have none."""
     n, T = solver.robot.n, many.reshape(-1, 4, 4)
     near = None if q0 is None else np.broadcast_to(q0, (*shape, n)).reshape(-1, n)
-    finite = np.flatnonzero(np.isfinite(T).all(axis=(1, 2)))
-    parts = [SolvedRows(np.empty(0, dtype=int), np.empty((0, n)))]
-    for first in range(0, len(finite), AT_ONCE):
-        at = finite[first : first + AT_ONCE]
-        rows, _ = solver.run(T[at], None if near is None else near[at])
-        parts.append(SolvedRows(at[rows.of], rows.q))
-    rows = SolvedRows(np.concatenate([p.of for p in parts]), np.concatenate([p.q for p in parts]))
+    rows = SolvedRows.of_finite(lambda *some: solver.run(*some)[0], T, near, n, AT_ONCE)
     return packed_solutions(
         rows, shape, n, lambda found, best: solver.problem(T[found]).residuals(best), solver.method
     )

@@ -10,6 +10,7 @@ from ..arguments import choice, flag, number, whole
 from ..compile.arrays import finite, numbers, one_sample
 from ..dynamics.mobility import size
 from ..errors import OptionError
+from ..robot.preflight import random_positions
 from .assemble import counted_limits, problem_of
 from .geometry import JointSpace, outside
 from .platform import plan
@@ -130,8 +131,7 @@ def _extent(grid: "_Grid", robot: "Robot", extent: Any, points: int) -> list[np.
 def _found_extent(grid: "_Grid", robot: "Robot") -> np.ndarray:
     axes = list(PLANES[grid.plane][:2])
     if not robot.model.closures:
-        low, high = np.clip(robot.limits, -np.pi, np.pi).T
-        q = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
+        q = random_positions(robot, SAMPLES, np.random.default_rng(0))
         tools = robot.fk(q)[:, axes, 3]
         margin = 0.03 * np.ptp(tools, axis=0).max()
         return np.stack([tools.min(axis=0) - margin, tools.max(axis=0) + margin], axis=1)

@@ -134,7 +134,7 @@ def _opens(calls: "Calls", q: np.ndarray, qd: Any, qdd: np.ndarray) -> bool:
 
 def refuse_unclosed(robot: "Robot | Calls", q: np.ndarray, qd: Any = None) -> None:
     """Name the sample and the loop that q does not close, or that qd opens."""
-    calls: Calls = getattr(robot, "_calls", robot)
+    calls: Any = getattr(robot, "_calls", robot)  # either is taken
     model, chain = calls.model, calls.chain
     assert chain.mobility is not None
     e = np.abs(calls.interpreted("closure_error", {"q": q}))

@@ -158,7 +158,15 @@ def _indefinite(M: np.ndarray) -> bool:
 
 def usual_configurations(robot: "Robot") -> Tried:
     """The named positions, then always the same random ones, within the limits if there are any."""
-    low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
-    anywhere = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
+    anywhere = random_positions(robot, SAMPLES, np.random.default_rng(0))
     named = [q[None] for q in robot.configurations.values()]
     return Tried(tuple(robot.configurations), np.concatenate([*named, anywhere]))
+
+
+def random_positions(robot: "Robot", count: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions of all joints within the limits and +-pi (rad or m), (count, n).
+
+    Those of a closed mechanism need not close.
+    """
+    low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
+    return rng.uniform(low, high, (count, robot.n))
