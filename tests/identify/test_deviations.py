@@ -174,6 +174,14 @@ def test_velocities_are_taken_from_where_there_is_less_noise():
     assert not noisy_velocities(own, cutoff)
 
 
+def test_short_logs_show_noisy_velocities_too():
+    noisy, clean = recorded(0, ("q", "qd", "tau")), recorded(0, ("q", "tau"))
+    assert noisy_velocities(noisy._taken(slice(240)), 7.5)
+    assert not noisy_velocities(clean._taken(slice(240)), 7.5)
+    own = replace(clean, qd=np.gradient(clean.q, clean.t, axis=0))
+    assert not noisy_velocities(own._taken(slice(240)), 7.5)
+
+
 def test_an_estimate_says_where_its_velocities_are_from():
     log = recorded(0, ("q", "qd", "tau"))
     found = dy.identify(ROBOT, log, estimator="weighted", held_out=False)

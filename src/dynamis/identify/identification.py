@@ -330,6 +330,7 @@ def identify(
     given = {"cutoff": cutoff, "dead_zone": dead_zone}
     given = {name: value for name, value in given.items() if value is not None}
     processing = replace(processing or Processing(), **given)
+    _check_cutoff(processing, logs)
     slow_logs = None if slow is None else checked_logs(slow, robot, "slow")
 
     # the logs by themselves
@@ -398,6 +399,17 @@ def identify(
     if not unseen.is_repeat:
         result = validated(result)
     return replace(estimate, held_out=unseen, verdict=result)
+
+
+def _check_cutoff(processing: Processing, logs: Sequence[Log]) -> None:
+    for log in logs:
+        half = 0.5 * (processing.rate or log.rate)
+        if processing.cutoff is not None and processing.cutoff > half:
+            raise OptionError(
+                f"cutoff is {processing.cutoff:g} Hz, expected at most {half:g} Hz, half the rate "
+                f"of log {log.name!r}",
+                "leave it out: it is chosen from the motion",
+            )
 
 
 def _check_only(only: str | None, friction: Any, method: str) -> None:
