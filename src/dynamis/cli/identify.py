@@ -183,12 +183,14 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
 
 
 NAMED = 6  # unknowns that a line names
+LONG = 30  # characters of the name of a sum of parameters
 
 
 def _some(names: Sequence[str]) -> str:
     """The first few names; --report and --json have all."""
     more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more (--report, --json)" if more > 0 else "")
+    short = [name if len(name) <= LONG else f"{name[:LONG]}..." for name in names[:NAMED]]
+    return ", ".join(short) + (f" and {more} more (--report, --json)" if more > 0 else "")
 
 
 STYLES = {"good": "good", "doubtful": "warning", "not usable": "error"}
