@@ -1,15 +1,15 @@
 """Deviations of estimates beside the scatter of estimates over many logs of one arm."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.deviations import WeightedRows, bands
+from dynamis.identify.deviations import WeightedRows, bands, fitted_bands, noise_covariance
 from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.information import NoiseGain
-from dynamis.identify.processing import noisy_velocities
+from dynamis.identify.processing import lowpass, noisy_velocities
 
 from .motions import arm, series
 
@@ -72,8 +72,94 @@ def test_noise_counts_at_the_frequencies_of_the_columns(slope, least, most):
     column = np.cos(2 * np.pi * np.arange(rows) / 100)
     gain = NoiseGain(np.zeros(1), np.array([[1 / (column @ column)]]), np.ones(1))
     block = WeightedRows(column[:, None, None], noise[:, None], np.ones((rows, 1)))
-    found = bands([[block]])[0].covariance(gain)[0, 0]
+    found = noise_covariance(bands([[block]])[0], gain)[0, 0]
     assert least <= np.sqrt(found * (column @ column)) <= most
+
+
+@dataclass
+class Rows:
+    """Samples of one joint with two columns, as they are fitted."""
+
+    Y: np.ndarray
+    tau: np.ndarray
+    weight: np.ndarray
+    passed: float = 0.5
+
+    def blocks(self, unknowns):
+        yield self.Y[:, None], self.tau[:, None], self.weight[:, None], np.arange(len(self.Y))
+
+
+def said_over_scatter(motions, noises, cutoff=None, count=60):
+    """Deviations next to the scatter of fits of columns (N, 2) to noise, both filtered."""
+    found, said = [], []
+    for seed in range(count):
+        rng, rows = np.random.default_rng(seed), []
+        for (Y, weight), noise in zip(motions, noises, strict=True):
+            both = np.column_stack([Y, noise * rng.normal(size=len(Y))])
+            both = both if cutoff is None else lowpass(both, cutoff, 1.0)
+            rows.append(Rows(both[:, :2], both[:, 2], weight, cutoff or 0.5))
+        A = np.concatenate([x.Y * x.weight[:, None] for x in rows])
+        P = np.linalg.inv(A.T @ A)
+        x = P @ A.T @ np.concatenate([x.tau * x.weight for x in rows])
+        gain = NoiseGain(x, P, np.ones(1))
+        found.append(x)
+        covariance = noise_covariance(fitted_bands(rows, None, x, gain)[0], gain)
+        said.append(np.diag(covariance))
+    return np.sqrt(np.mean(said, axis=0) / np.mean(np.square(found), axis=0))
+
+
+def waves(rows, first, second):
+    t = np.arange(rows) / rows
+    return np.stack([np.sin(2 * np.pi * first * t), np.cos(2 * np.pi * second * t)], axis=1)
+
+
+def test_rows_that_do_not_count_make_deviations_no_smaller():
+    """As at rest, where half of the rows are left out."""
+    Y = waves(1000, 10, 17)
+    ratio = said_over_scatter([(Y, (np.abs(Y[:, 0]) > 0.7).astype(float))], [1.0])
+    assert (ratio > 0.9).all() and (ratio < 1.35).all()
+
+
+@pytest.mark.parametrize("rows, cutoff, most", [(50, 0.2, 1.3), (300, 0.015, 3.0)])
+def test_frequencies_that_the_filter_took_away_say_nothing(rows, cutoff, most):
+    """A short log, and one of which every row was kept."""
+    ratio = said_over_scatter([(waves(rows, 1, 2), np.ones(rows))], [1.0], cutoff)
+    assert ratio.min() > 0.8 and np.median(ratio) < most
+
+
+def test_logs_of_unlike_noise_have_their_own_levels():
+    """The one that moves much has the noise."""
+    large, small = waves(600, 7, 11), 0.1 * waves(1200, 7, 11)
+    motions = [(large, np.ones(600)), (small, np.ones(1200))]
+    ratio = said_over_scatter(motions, [1.0, 0.1])
+    assert (ratio > 0.8).all() and (ratio < 1.3).all()
+
+
+def at_rest(estimator, seed, noise=0.0):
+    """An estimate from a log in which the second joint rests, its velocities logged or not."""
+    t, *rates = MOTION
+    q, qd, qdd = (x * [1.0, 0.0] for x in rates)
+    q[:, 1] = 0.3
+    rng = np.random.default_rng(seed)
+    tau = ROBOT.inverse_dynamics(q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
+    log = dy.Log(t=t, q=q + noise * rng.normal(size=q.shape), qd=None if noise else qd, tau=tau)
+    return dy.identify(ROBOT, log, estimator=estimator, held_out=False, force=True)
+
+
+def test_a_joint_at_rest_makes_deviations_no_larger():
+    found = [at_rest("weighted", seed) for seed in range(8)]
+    seen = np.isfinite(found[0].standard_deviations)
+    said = np.mean([x.standard_deviations[seen] for x in found], axis=0)
+    scatter = np.std([x.values[seen] for x in found], axis=0, ddof=1)
+    assert seen.sum() > 3 and np.median(said / scatter) < 2.0 and (said / scatter).max() < 4.0
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+def test_instruments_do_not_show_what_a_joint_at_rest_hides(noise):
+    """Exactly at rest as least squares says it; moved by noise alone, the instruments are weak."""
+    found = at_rest("instrumental", 0, noise)
+    hidden = dict(zip(found.names, ~np.isfinite(found.standard_deviations), strict=True))
+    assert hidden["joint2.viscous"] and not hidden["joint1.viscous"]
 
 
 def test_velocities_are_taken_from_where_there_is_less_noise():
@@ -86,6 +172,14 @@ def test_velocities_are_taken_from_where_there_is_less_noise():
     log = recorded(0, ("q", "tau"), {**NOISE, "q": 1e-3})
     own = replace(log, qd=np.gradient(log.q, log.t, axis=0))  # no better, and no worse
     assert not noisy_velocities(own, cutoff)
+
+
+def test_short_logs_show_noisy_velocities_too():
+    noisy, clean = recorded(0, ("q", "qd", "tau")), recorded(0, ("q", "tau"))
+    assert noisy_velocities(noisy._taken(slice(240)), 7.5)
+    assert not noisy_velocities(clean._taken(slice(240)), 7.5)
+    own = replace(clean, qd=np.gradient(clean.q, clean.t, axis=0))
+    assert not noisy_velocities(own._taken(slice(240)), 7.5)
 
 
 def test_an_estimate_says_where_its_velocities_are_from():

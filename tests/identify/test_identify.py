@@ -384,3 +384,9 @@ def test_wrong_number_of_joints():
 def test_something_that_is_no_log():
     with pytest.raises(OptionError, match="expected a Log"):
         dy.identify(ROBOT, "run.csv")
+
+
+def test_a_cutoff_above_half_the_rate_is_refused():
+    half = 0.5 * LOG.rate
+    with pytest.raises(OptionError, match=f"cutoff is {1.2 * half:g} Hz, .* {half:g} Hz, half"):
+        dy.identify(ROBOT, LOG, cutoff=1.2 * half)

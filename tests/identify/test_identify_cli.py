@@ -8,6 +8,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.cli import main
+from dynamis.cli.identify import _some
 from dynamis.cli.logs import pairs, span
 from dynamis.cli.printing import in_terminal
 from dynamis.errors import OptionError
@@ -68,6 +69,12 @@ def test_tables_held_out_first(capsys):
     assert "% on other, a motion of another kind" in said.out[: places[0]]
     assert "low-passed at" in said.out and "condition number" in said.out
     assert "joint1" in said.out and "all" in said.out
+    assert said.out.lstrip().startswith("Torque error: ")
+
+
+def test_a_line_names_unknowns_that_are_not_identifiable():
+    assert _some(["a", "b" * 40]) == "a, " + "b" * 30 + "..."
+    assert _some(list("abcdefgh")) == "a, b, c, d, e, f and 2 more (--report, --json)"
 
 
 def test_json_holds_everything(capsys, tmp_path):

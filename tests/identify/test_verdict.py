@@ -281,6 +281,13 @@ def test_a_joint_of_pure_noise_is_doubtful():
     assert verdict.joints["joint2"].level != "good"
 
 
+def test_a_joint_with_most_of_its_torque_left_over_is_never_good():
+    """Whatever friction may explain, and nothing explains more than all of it."""
+    left = Leftover(np.array([10.0, 10.0]), np.array([7.0, 1.0]), np.array([17.7, 17.7]))
+    assert [f.joints for f in poor_joints(left, ["a", "b"])] == [("a",)]
+    assert left.of(0).endswith("can explain 100.0 %")
+
+
 def test_a_log_without_torques_is_refused():
     log = log_of(ROBOT)
     nothing = dy.Log(t=log.t, q=log.q, tau=0.0 * log.tau)

@@ -165,9 +165,10 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
         data(_accuracy(fit, "training, the fitted rows", cutoff))
     built = sum(found.links_physical)
     style = "good" if found.is_physical else "error"
-    unsure = sum(1 for name in found.names if name in found.not_identifiable)
+    unsure = [name for name in found.names if name in found.not_identifiable]
     rows = [
-        ("unknowns", f"{len(found.names)}, {unsure} of them not identifiable"),
+        ("unknowns", f"{len(found.names)}, {len(unsure)} of them not identifiable"),
+        *([("not identifiable", _some(unsure))] if unsure else []),
         ("friction", found.friction),
         ("estimator", found.estimator),
         ("condition number", number(found.condition_number)),
@@ -179,6 +180,17 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
     if found.scores:
         rows = [(name, f"{100 * score:.2f} %") for name, score in found.scores]
         data(table("", ("friction model", "cross-validation error"), rows))
+
+
+NAMED = 6  # unknowns that a line names
+LONG = 30  # characters of the name of a sum of parameters
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few names; --report and --json have all."""
+    more = len(names) - NAMED
+    short = [name if len(name) <= LONG else f"{name[:LONG]}..." for name in names[:NAMED]]
+    return ", ".join(short) + (f" and {more} more (--report, --json)" if more > 0 else "")
 
 
 STYLES = {"good": "good", "doubtful": "warning", "not usable": "error"}
@@ -194,7 +206,7 @@ def _judgement(found: Any, figure: str) -> Any:
         )
         for name, level, reason, remedy in found.verdict.cells()
     ]
-    return table(f"Error: {figure}", ("joint", "verdict", "reason"), rows)
+    return table(f"Torque error: {figure}", ("joint", "verdict", "reason"), rows)
 
 
 def _accuracy(check: Any, label: str, cutoff: float) -> Any:

@@ -100,10 +100,6 @@ class Sensors:
         zero = [] if self.offset is None else per_joint(self.offset, "offset", robot, lowest=None)
         return [*step, 2.0 * math.pi * (self.velocity_filter or 0.0), *zero]
 
-    def offsets(self, n: int) -> slice:
-        """Where the zero errors of n joints stand among `constants`."""
-        return slice(n + 1, 2 * n + 1)
-
     def start(
         self, q: Scalars, qd: Scalars, dt: Any, constants: Scalars, fn: Functions
     ) -> dict[str, list[Any]]:
@@ -114,7 +110,7 @@ class Sensors:
     def counted(self, q: Scalars, constants: Scalars, fn: Functions) -> list[Any]:
         """Positions as the encoders give them."""
         if self.offset is not None:
-            q = plus(q, constants[self.offsets(len(q))])
+            q = plus(q, constants[zero_errors(len(q))])
         if self.encoder is None:
             return list(q)
         rounded = []
@@ -149,3 +145,8 @@ def difference(q: Scalars, before: Scalars, since: Any, speed: Scalars, pole: An
     if pole is None:
         return rate
     return [pole * old + (1.0 - pole) * new for old, new in zip(speed, rate, strict=True)]
+
+
+def zero_errors(n: int) -> slice:
+    """Where the zero errors of n joints stand among `Sensors.constants`."""
+    return slice(n + 1, 2 * n + 1)

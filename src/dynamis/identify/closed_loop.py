@@ -38,9 +38,11 @@ from .information import (
     Solution,
     completed,
     condition,
+    has_share,
     inverse_of,
     joint_weights,
     moments,
+    shown_directions,
     torque_noise,
     weighted,
 )
@@ -96,7 +98,9 @@ def _solved(
     w2, sums = last.weights**2, moments(problem, instruments)
     total = np.tensordot(w2, sums.mixed, 1)[free]
     A, b = total[:, :-1][:, free], total[:, -1]
-    P = inverse_of(A)
+    W = shown_directions(problem.info.stacked(last.weights)[:, :-1][:, free])
+    within, weak = inverse_of(W.T @ A @ W)
+    P = W @ within @ W.T
     x = np.zeros(len(free))
     x[free] = P @ b
     sigma = torque_noise(problem.info, x)
@@ -108,7 +112,12 @@ def _solved(
     weights = joint_weights(sigma)
     shown = condition(problem.info.stacked(weights)[:, :-1])
     gain = NoiseGain(x, inverse, last.weights, instruments)
-    return Solution(x, covariance, sigma, weights, shown, gain)
+    blind = None if last.blind is None else last.blind.copy()
+    if blind is not None and weak.shape[1]:
+        lengths = np.linalg.norm(problem.info.stacked(last.weights)[:, :-1][:, free], axis=0)
+        hidden = lengths[:, None] * (W @ weak)
+        blind[free] |= has_share(hidden.T / np.linalg.norm(hidden, axis=0)[:, None])
+    return Solution(x, covariance, sigma, weights, shown, gain, blind)
 
 
 class LoopError(DynamisError):

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ..logs.log import Log
-from .information import NoiseGain, inverse_of, moments
+from .information import NoiseGain, inverse_of, moments, shown_directions
 from .processing import Samples, band, lowpass, rates
 from .unknowns import Unknowns
 
@@ -43,11 +43,16 @@ SHORTEST = 20  # rows: no correlation is estimated of fewer
 
 
 class WeightedRows(NamedTuple):
-    """Rows that follow each other, weighted: columns (b, n, m), residual and weight (b, n)."""
+    """Rows that follow each other: columns (b, n, m), weighted, residual and weight (b, n).
+
+    Rows that do not count have no columns, but a residual. Above `passed`, in cycles per row, a
+    filter has left nothing.
+    """
 
     columns: np.ndarray
     residual: np.ndarray
     weight: np.ndarray
+    passed: float = 0.5
 
 
 class Bands(NamedTuple):
@@ -70,10 +75,16 @@ class Bands(NamedTuple):
         ]
         return np.min(both, axis=0).T
 
-    def covariance(self, gain: NoiseGain) -> np.ndarray:
-        """That of the unknowns, (m, m)."""
-        noise = np.tensordot(gain.weights**4 * self.levels(gain), self.grams, 2)
-        return gain.inverse @ noise @ gain.inverse.T
+    def plus(self, other: "Bands") -> "Bands":
+        """Those of more motions, of which the noise is taken to be alike."""
+        return Bands(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+def noise_covariance(parts: Sequence[Bands], gain: NoiseGain) -> np.ndarray:
+    """That of the unknowns, (m, m), by the torque noise of motions."""
+    weights = gain.weights**4
+    noise = sum(np.tensordot(weights * part.levels(gain), part.grams, 2) for part in parts)
+    return gain.inverse @ noise @ gain.inverse.T
 
 
 def _levels(power: np.ndarray, dof: np.ndarray) -> np.ndarray:
@@ -117,24 +128,32 @@ def _joined(dof: np.ndarray, k: int) -> tuple[int, int]:
     return first, last
 
 
-def bands(motions: Iterable[Iterable[WeightedRows]]) -> tuple[Bands, np.ndarray]:
-    """The octaves of motions, block by block, and the longest correlation time per joint, (n,)."""
-    grams: np.ndarray | float = 0.0
-    power: np.ndarray | float = 0.0
-    rows: np.ndarray | float = 0.0
+def bands(motions: Iterable[Iterable[WeightedRows]]) -> tuple[list[Bands], np.ndarray]:
+    """The octaves of every motion, and the longest correlation time per joint, (n,).
+
+    Motions with too few rows for levels of their own are one.
+    """
+    found: list[Bands] = []
+    short: Bands | None = None
     times = []
     for motion in motions:
-        parts = []
+        grams: np.ndarray | float = 0.0
+        parts, passed = [], 0.5
         for block in motion:
             grams = grams + _grams(block.columns)
             parts.append((block.residual, block.weight > 0.0))
+            passed = block.passed
         residual, counted = (np.concatenate(part) for part in zip(*parts, strict=True))
-        more = _power(residual, counted)
-        power, rows = power + more[0], rows + more[1]
+        own = Bands(np.asarray(grams), *_power(residual, counted, passed))
+        if own.rows.sum(axis=0).min() >= len(EDGES) * ENOUGH:
+            found.append(own)
+        else:
+            short = own if short is None else short.plus(own)
         times.append(np.ones(residual.shape[1]))
         if len(residual) > SHORTEST:
-            times += [correlation_time(residual), correlation_time(residual, counted)]
-    return Bands(np.asarray(grams), np.asarray(power), np.asarray(rows)), np.max(times, axis=0)
+            left = np.where(counted, residual, 0.0)
+            times += [correlation_time(left), correlation_time(left, counted)]
+    return found if short is None else [*found, short], np.max(times, axis=0)
 
 
 def _octaves(rows: int) -> tuple[int, np.ndarray, np.ndarray]:
@@ -157,13 +176,17 @@ def _grams(columns: np.ndarray) -> np.ndarray:
     return found
 
 
-def _power(residual: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _power(
+    residual: np.ndarray, counted: np.ndarray, passed: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Squared residuals (2, octaves, n) and degrees of freedom (octaves, n) in every octave.
 
-    A taper keeps the large residuals of high frequencies out of the octaves of the motion.
+    Only of frequencies up to `passed`. A taper keeps the large residuals of high frequencies out of
+    the octaves of the motion.
     """
     size, octave, share = _octaves(len(residual))
     inside = octave == np.arange(len(EDGES))[:, None]
+    inside &= np.fft.rfftfreq(size) <= passed
     bell = np.sin(np.pi * (np.arange(len(residual)) + 0.5) / len(residual))[:, None]
     rows, found = counted.sum(axis=0), []
     for taper in (bell * counted, bell * np.ones_like(residual)):
@@ -175,16 +198,17 @@ def _power(residual: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def fitted_bands(
     motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, gain: NoiseGain
-) -> tuple[Bands, np.ndarray]:
+) -> tuple[list[Bands], np.ndarray]:
     """The octaves of the rows that were fitted, and correlation times, at unknowns x."""
 
     def blocks(samples: Samples, instrument: Samples | None) -> Iterator[WeightedRows]:
         own = None if instrument is None else instrument.blocks(unknowns)
         for Y, tau, weight, _ in samples.blocks(unknowns):
             residual = tau - Y @ x
-            w = weight if gain.weigh is None else gain.weigh(residual, weight)
-            columns = Y if own is None else next(own)[0]
-            yield WeightedRows(columns * w[..., None], residual * w, weight)
+            ones = np.ones_like(weight)
+            w = ones if gain.weigh is None else gain.weigh(residual, ones)
+            columns = (Y if own is None else next(own)[0]) * (w * weight)[..., None]
+            yield WeightedRows(columns, residual * w, weight, samples.passed)
 
     others = [None] * len(motions) if gain.instruments is None else gain.instruments
     return bands(blocks(*pair) for pair in zip(motions, others, strict=True))
@@ -203,8 +227,10 @@ def noise_bias(problem: "FitProblem", gain: NoiseGain) -> np.ndarray:
     smooth = [smoother(samples, problem.unknowns) for samples in problem.motions]
     free = np.ones(len(gain.x), bool) if problem.known is None else np.isnan(problem.known)
     total = np.tensordot(gain.weights**2, moments(problem, smooth, gain).mixed, 1)[free]
+    W = shown_directions(problem.info.stacked(gain.weights)[:, :-1][:, free])
     bias = np.zeros(len(gain.x))
-    bias[free] = inverse_of(total[:, :-1][:, free]) @ (total[:, -1] - total[:, :-1] @ gain.x)
+    left = total[:, -1] - total[:, :-1] @ gain.x
+    bias[free] = W @ inverse_of(W.T @ total[:, :-1][:, free] @ W)[0] @ W.T @ left
     return bias
 
 

@@ -15,7 +15,7 @@ from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..logs.log import Log
 from ..model.check.finding import Finding
-from .deviations import Bands, fitted_bands, noise_bias
+from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
 from .diagnose import (
     POOR,
     Excerpt,
@@ -111,7 +111,7 @@ class Fit:
         return self.problem.known
 
     @cached_property
-    def _octaves(self) -> tuple[Bands, np.ndarray]:
+    def _octaves(self) -> tuple[list[Bands], np.ndarray]:
         gain = self.found.solution.gain
         return fitted_bands(self.motions, self.unknowns, self.x, gain)
 
@@ -128,7 +128,7 @@ class Fit:
         """
         solution, known = self.found.solution, self.known
         bias = noise_bias(self.problem, solution.gain)
-        covariance = self._octaves[0].covariance(solution.gain) + np.outer(bias, bias)
+        covariance = noise_covariance(self._octaves[0], solution.gain) + np.outer(bias, bias)
         if self.slow is not None:
             whole = information(self.motions, self.unknowns)
             covariance = total_covariance(covariance, whole, solution.weights, self.slow)
@@ -330,6 +330,7 @@ def identify(
     given = {"cutoff": cutoff, "dead_zone": dead_zone}
     given = {name: value for name, value in given.items() if value is not None}
     processing = replace(processing or Processing(), **given)
+    _check_cutoff(processing, logs)
     slow_logs = None if slow is None else checked_logs(slow, robot, "slow")
 
     # the logs by themselves
@@ -398,6 +399,17 @@ def identify(
     if not unseen.is_repeat:
         result = validated(result)
     return replace(estimate, held_out=unseen, verdict=result)
+
+
+def _check_cutoff(processing: Processing, logs: Sequence[Log]) -> None:
+    for log in logs:
+        half = 0.5 * (processing.rate or log.rate)
+        if processing.cutoff is not None and processing.cutoff > half:
+            raise OptionError(
+                f"cutoff is {processing.cutoff:g} Hz, expected at most {half:g} Hz, half the rate "
+                f"of log {log.name!r}",
+                "leave it out: it is chosen from the motion",
+            )
 
 
 def _check_only(only: str | None, friction: Any, method: str) -> None:
@@ -524,7 +536,7 @@ def slow_estimate(
     x = completed(found.x, fixed)
     distinct = sought & ~(np.isnan(fixed) & ~told_apart(info, found.weights, POOR))
     known = np.where(distinct, x, np.nan)
-    covariance = fitted_bands(motions, with_load, x, found.gain)[0].covariance(found.gain)
+    covariance = noise_covariance(fitted_bands(motions, with_load, x, found.gain)[0], found.gain)
     covariance *= np.outer(distinct, distinct)
     return SlowPart(known, covariance, info.rows)
 

@@ -146,6 +146,7 @@ def condition(R: np.ndarray) -> float:
 
 # least squares from triangular factors: ordinary, weighted, total
 
+WEAK = 0.05  # of the regressor's power in a direction: instruments with less do not show it
 SHARE = 1e-3  # of an unknown in a direction without information
 WORSE = 1.2  # times the error of weighted least squares: total least squares is off beyond
 NEGLIGIBLE = 1e-9  # singular values this small next to the largest carry no information
@@ -170,7 +171,7 @@ class NoiseGain:
 class Solution:
     """Unknowns with their covariance, and the standard deviation of the torque noise per joint.
 
-    The covariance is that of white noise; `Bands.covariance` is that of noise of any colour.
+    The covariance is that of white noise; `noise_covariance` is that of noise of any colour.
     """
 
     x: np.ndarray
@@ -254,9 +255,22 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     for F, w, sd in zip(info.factors, weights, sigma, strict=True):
         Y = F[:, :-1]
         noise += (w * w * sd) ** 2 * (Y.T @ Y)
-    blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
+    blind = has_share(Vt[~kept])
     gain = NoiseGain(x, P, weights)
     return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), gain, blind)
+
+
+def has_share(directions: np.ndarray) -> np.ndarray:
+    """Which unknowns have a share in directions (k, m) of the scaled ones, (m,) bool."""
+    return np.abs(directions).max(axis=0, initial=0.0) > SHARE
+
+
+def shown_directions(R: np.ndarray) -> np.ndarray:
+    """W (m, k) with (R W)^T R W = 1: directions of the unknowns that columns R show."""
+    unit, lengths = scaled(R)
+    _, s, Vt = np.linalg.svd(unit, full_matrices=False)
+    inverse, kept = truncated_inverse(s)
+    return (Vt.T * inverse)[:, kept] / lengths[:, None]
 
 
 def truncated_inverse(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -318,9 +332,7 @@ def moments(
     return Moments(mixed, own)
 
 
-def inverse_of(A: np.ndarray) -> np.ndarray:
-    """The inverse of a square matrix, without directions that carry no information."""
-    rows, row_size = scaled(A.T)
-    unit, size = scaled(rows.T)
-    U, s, Vt = np.linalg.svd(unit)
-    return (Vt.T * truncated_inverse(s)[0]) @ U.T / np.outer(size, row_size)
+def inverse_of(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The inverse of W^T Z^T Y W, which is 1 if Z is Y; directions that Z does not show, (k, l)."""
+    U, s, Vt = np.linalg.svd(M)
+    return (Vt.T * truncated_inverse(s)[0]) @ U.T, Vt[s < WEAK].T

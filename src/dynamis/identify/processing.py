@@ -38,7 +38,8 @@ KEPT = 4.0  # samples kept per period of the cut-off
 MOST_ORDER = 50  # of a Butterworth filter
 VELOCITIES = ("log", "difference")
 NOISIER = 1.5  # times the noise of differences: logged velocities are not used then
-LENGTH = 256  # rows of the spectra that show the noise
+LENGTH = 256  # rows of the spectra that show the noise, at most
+SEGMENTS = 4  # of a log, at least, that such a spectrum is a mean of
 MEASURED = 0.45  # of the sampling rate: noise is looked for below
 FAINT = 1e-3  # of a joint's velocities: less noise does not matter
 SPIKES = ("interpolate", "keep")
@@ -69,6 +70,7 @@ class Samples:
     settle: int = 0  # rows after which the filter has forgotten
     every: int = 1
     temperature: np.ndarray | None = None
+    passed: float = 0.5  # cycles per row kept, above which the filter leaves nothing
     columns: Any = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:
@@ -251,13 +253,17 @@ def noisy_velocities(log: Log, cutoff: float) -> bool:
         return False
     q, qd = even.q[:, moving], even.qd[:, moving]
     pairs = ((q, q), (qd, qd), (q, qd))
-    length = min(len(q), LENGTH)
+    length = min(len(q) // SEGMENTS, LENGTH)
+    if length < SEGMENTS:
+        return False
     found = [csd(*pair, rate, nperseg=length, axis=0, detrend="linear") for pair in pairs]
     f, (own, other, both) = found[0][0], (np.abs(power) for _, power in found)
     above = (f > min(WIDER * cutoff, HIGHEST * rate)) & (f < MEASURED * rate)
     if not above.any():
         return False
+    chance = 1.0 / (2 * len(q) // length - 1)  # coherence of so many segments of mere noise
     shared = np.minimum(both**2 / np.maximum(own * other, 1e-300), 1.0)
+    shared = np.maximum(shared - chance, 0.0) / (1.0 - chance)
     noise = np.sqrt((other * (1.0 - shared))[above].mean(axis=0))
     matters = noise * np.sqrt(cutoff) > FAINT * qd.std(axis=0)
     worse = noise > NOISIER * 2.0 * np.pi * cutoff * np.sqrt(own[above].mean(axis=0))
@@ -392,4 +398,6 @@ def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
     edge = min(int(EDGE * rate / chosen.cutoff), len(weight) // 10)
     if thin and edge:  # there the filters had to invent what came before and after
         weight[:edge] = weight[-edge:] = 0.0
-    return Samples(t, q, qd, qdd, tau, weight, sos, settle, max(1, chosen.every // step), warm)
+    every = max(1, chosen.every // step)
+    passed = min(chosen.cutoff * every / rate, 0.5)
+    return Samples(t, q, qd, qdd, tau, weight, sos, settle, every, warm, passed)

@@ -17,11 +17,10 @@ from .unknowns import Unknowns
 
 VERDICTS = ("good", "doubtful", "not usable")
 OF = {"note": 0, "warning": 1, "error": 2}  # levels of findings
-NOTHING = 0.9  # of a joint's torque left over: nothing is explained, noise or not
 MUCH = 0.15  # of a joint's torque left over: less is not questioned
 LITTLE = 0.01  # of the largest joint's torque: less says nothing about a small joint
 STICTION = 0.5  # of the Coulomb torque: at low speed friction does not repeat better than that
-HOPELESS = 0.6  # of the torque left over: no model
+HOPELESS = 0.6  # of the torque left over: no model, noise or not
 VALIDATE = "validate it on a motion of another kind"
 HEAD = ("", "verdict", "reason", "what to do")
 
@@ -79,7 +78,8 @@ class Leftover:
     def of(self, j: int) -> str:
         """The sentence on a joint."""
         size = max(float(self.torque[j]), 1e-300)
-        left, allowed = (f"{100 * x[j] / size:.1f} %" for x in (self.residual, self.allowed))
+        parts = self.residual[j] / size, min(self.allowed[j] / size, 1.0)
+        left, allowed = (f"{100 * x:.1f} %" for x in parts)
         return f"{left} of its torque is left over, noise and stiction can explain {allowed}"
 
     @property
@@ -126,7 +126,7 @@ def poor_joints(left: Leftover, joints: Sequence[str], friction: bool = True) ->
     """
     for j, name in enumerate(joints):
         more = left.share[j] > MUCH and left.residual[j] > left.allowed[j]
-        nothing = left.share[j] > NOTHING and left.residual[j] > LITTLE * left.torque.max()
+        nothing = left.share[j] > HOPELESS and left.residual[j] > LITTLE * left.torque.max()
         if more or nothing:
             remedy = f"look at the columns of {name} and at its friction"
             remedy += ": friction='auto'" if friction else ""

@@ -199,7 +199,7 @@ class _Sections:
         """How far to trust it, all and joint by joint."""
         marks = {"good": "good", "not usable": "bad"}
         figure = headline(self.estimate.held_out, self.validations)
-        self.page.section("Verdict", f"Error: {figure}.")
+        self.page.section("Verdict", f"Torque error: {figure}.")
         judged, checks = self.estimate.verdict, self.validations
         cells = (judged if all(x.is_repeat for x in checks) else validated(judged)).cells()
         rows = [(a, (b, marks.get(b, "")), c, d) for a, b, c, d in cells]

@@ -10,7 +10,7 @@ import numpy as np
 from ..compile.arrays import NUMPY
 from ..compile.service import Key
 from ..control.computer import ControlComputer
-from ..control.sensors import POSITIONS
+from ..control.sensors import POSITIONS, zero_errors
 from ..dynamics.reduce import SPEED, reduced
 from ..errors import OptionError
 from ..lazy import cached_property, once
@@ -254,7 +254,7 @@ class Assembly:
             return self._computer_constants
         rows = np.tile(self._computer_constants, (s.count, 1))
         computers = rows[:, 1:]  # after the sample time; those of the sensors come first
-        computers[:, s.sensors.offsets(len(s.driven))] += s.encoder_offsets
+        computers[:, zero_errors(len(s.driven))] += s.encoder_offsets
         return rows
 
     def constants(self, s: Settings, h: float | None = None) -> list[np.ndarray]:
