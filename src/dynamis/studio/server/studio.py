@@ -26,6 +26,7 @@ from .uploads import READERS, Uploads, shown_name
 
 PANELS = panels()
 _OPENING = threading.Lock()  # stdout is redirected for one server at a time
+LONGEST_END = 60.0  # s, that a server's thread is waited for
 
 
 class Backend:
@@ -66,7 +67,10 @@ class Backend:
     def stop(self) -> None:
         """End the server, without its messages on stdout."""
         with _OPENING, redirect_stdout(io.StringIO()):
-            self.server.stop()
+            self.server.stop()  # waits for a second; on a slow machine its thread says more then
+            thread = getattr(self._sockets, "_server_thread", None)
+            if thread is not None:
+                thread.join(LONGEST_END)
 
 
 HOST, PORT = "127.0.0.1", 8765
