@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..lazy import cached_property
 from .geometry import SerialArm, motion
@@ -527,6 +526,8 @@ def _blind_to_slides(arm: SerialArm, distance: Distance) -> bool:
 def _extreme(arm: SerialArm, q: np.ndarray, distance: Distance, sign: int) -> float:
     """Smallest (sign 1) or largest (sign -1) distance over all joint positions."""
     best = q[np.argsort(sign * distance(arm.reach(q)))[:3]]
+    from scipy.optimize import minimize  # what reads a log imports ik too, and needs no solver
+
     runs = [minimize(lambda x: sign * float(distance(arm.reach(x))), start) for start in best]
     return float(sign * min(run.fun for run in runs))
 

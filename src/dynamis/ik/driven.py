@@ -8,7 +8,6 @@ out.
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from ..dynamics.mobility import known_assemblies
 from ..errors import ClosureError, OptionError, counted
@@ -89,6 +88,8 @@ class DrivenAssembly:
 
     def _nearest(self, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Distance and number of the nearest configuration that is known, (N,) each."""
+        from scipy.spatial import KDTree
+
         known = KDTree(self._known[:, self.drives] / self.scale[self.drives])
         away, where = known.query(goal / self.scale[self.drives])
         return np.atleast_1d(away), np.atleast_1d(where)

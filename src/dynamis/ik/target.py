@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import qr
 
 from ..arguments import is_flag, is_list, one_of, real
 from ..compile.arrays import numbers
@@ -56,6 +55,8 @@ def natural_task(robot: "Robot") -> Any:
     ways = np.linalg.matrix_rank(J[:, :3], tol=WEAK).max()
     if np.linalg.matrix_rank(own[:3], tol=WEAK) == ways:
         return "position"
+    from scipy.linalg import qr
+
     order: Any = qr(own.T, pivoting=True, mode="r")
     return [k in order[1][: robot.dof] for k in range(6)]
 
