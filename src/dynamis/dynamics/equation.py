@@ -6,9 +6,8 @@ rest.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from ..model.chain import Chain
+from ..model.chain import Chain, joint_friction
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, less, matrix_times, plus, transposed
 from . import coupling, drives, friction, kinematics, loads, springs
@@ -161,7 +160,7 @@ def motor_torque(
         carried = [*loads.load_torque(chain, q, qd, fn), *([0.0] * (len(tree) - chain.n))]
         tree = plus(tree, carried)
     joint_side = [
-        t + friction.torque(_joint_side(r, m), rate, fn)
+        t + friction.torque(joint_friction(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)
     ]
     if closing is not None:
@@ -176,14 +175,3 @@ def motor_torque(
             rotor = tree[chain.links + i]
         result.append(geared[i] + rotor + friction.motor_friction(chain, i, xd, fn) / motor.gear)
     return result
-
-
-def _joint_side(resistance: Any, motor: Any) -> Any:
-    """The joint's own friction, without what the motor's adds to it."""
-    if motor.coupled:
-        return resistance
-    names = ("viscous", "plus", "minus")
-    own = {x: getattr(resistance, x) - getattr(motor, x) for x in names}
-    if resistance.viscous_minus is not None:
-        own["viscous_minus"] = resistance.viscous_minus - motor.viscous
-    return resistance._replace(**own)

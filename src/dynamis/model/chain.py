@@ -137,6 +137,16 @@ class Motor(NamedTuple):
     circuit: Circuit | None = None
 
 
+def joint_friction(resistance: Resistance, motor: Motor) -> Resistance:
+    """Friction of the joint itself: all that it feels less what is its motor's own."""
+    if motor.coupled:
+        return resistance
+    own = {x: getattr(resistance, x) - getattr(motor, x) for x in ("viscous", "plus", "minus")}
+    if resistance.viscous_minus is not None:
+        own["viscous_minus"] = resistance.viscous_minus - motor.viscous
+    return resistance._replace(**own)
+
+
 class ChainSpring(NamedTuple):
     """A spring: its ends (tree index or -1, point there) or its joint, and what decides its force.
 
@@ -249,14 +259,16 @@ def chain(
     ]
     springs = [_spring(model, spring, after, base, values, fn) for spring in model.springs]
     loads = [_own(law) for law in model.loads]
+    unbalance = {i: resolve(model.drive(i).unbalance, values, fn) for i in model.unbalanced}
     if parameters is not None:
-        _set_parameters(bodies, resistances, motors, springs, loads, list(parameters))
+        _set_parameters(bodies, resistances, motors, unbalance, springs, loads, list(parameters))
     rotors = ()
     if model.rotors == "full":
         rotors = tuple(range(len(joints), 2 * len(joints)))
         places = [*after, base]  # -1 is the base
         for i, motor in enumerate(motors):
-            joint, body = _rotor(model, i, joints[i], places, motor, values, fn)
+            off = unbalance.get(i, (0.0, 0.0))
+            joint, body = _rotor(model, i, joints[i], places, motor, off, values, fn)
             joints.append(joint)
             bodies.append(body)
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
@@ -394,8 +406,10 @@ def _closure(
 
 
 def _set_parameters(
-    bodies: list, resistances: list, motors: list, springs: list, loads: list, p: list
-) -> None:
+    bodies: list, resistances: list, motors: list, unbalance: dict, springs: list, loads: list,
+    p: list,
+) -> None:  # fmt: skip
+    before = list(resistances)
     for i, body in enumerate(bodies):
         own = from_linear(p[10 * i : 10 * i + 10])
         inertia = transformed(body.user, own)
@@ -410,20 +424,39 @@ def _set_parameters(
         if motor.coupled:
             v, c_plus, c_minus = (next(rest) for _ in range(3))
             motors[i] = motor._replace(viscous=v, plus=c_plus, minus=c_minus)
+    for i in unbalance:
+        unbalance[i] = next(rest), next(rest)
     rubbing = [r.own for r in resistances if r.own is not None]
     sided = [i for i, r in enumerate(resistances) if r.viscous_minus is not None]
-    count = len(sided) + sum(len(x.coefficients) for x in (*springs, *loads, *rubbing))
-    after = iter(p[len(p) - count :])
     for i in sided:
-        resistances[i] = resistances[i]._replace(viscous_minus=next(after))
+        resistances[i] = resistances[i]._replace(viscous_minus=next(rest))
     for things in (springs, loads, rubbing):
         for i, thing in enumerate(things):
-            own = tuple(next(after) for _ in thing.coefficients)
+            own = tuple(next(rest) for _ in thing.coefficients)
             things[i] = thing._replace(coefficients=own)
     changed = iter(rubbing)
     for i, resistance in enumerate(resistances):
         if resistance.own is not None:
             resistances[i] = resistance._replace(own=next(changed))
+    for i, (motor, old, new) in enumerate(zip(motors, before, resistances, strict=True)):
+        motors[i] = motor if motor.coupled else motor._replace(**_motor_friction(motor, old, new))
+
+
+def _motor_friction(motor: Motor, old: Resistance, new: Resistance) -> dict[str, Any]:
+    """The motor's own part of a friction that changes: it keeps its share of the total."""
+    totals = {
+        "viscous": (old.mean_viscous, new.mean_viscous),
+        "plus": (old.plus, new.plus),
+        "minus": (old.minus, new.minus),
+    }
+    return {name: _share(getattr(motor, name), *pair) for name, pair in totals.items()}
+
+
+def _share(part: Any, old: Any, new: Any) -> Any:
+    """part new / old; a part of a total of zero stays as it is."""
+    if zero(part) or zero(old):
+        return part
+    return new if zero(part - old) else part * (new / old)
 
 
 def _rotor(
@@ -432,11 +465,12 @@ def _rotor(
     joint: Joint,
     places: list[Frame],
     motor: Motor,
+    unbalance: tuple[Any, Any],
     values: Values,
     fn: Functions,
 ) -> tuple[Joint, Body]:
     """The rotor of joint i as a body of its own, spinning on the link that carries the motor."""
-    drive, mount, placement = model.links[i].drive or Drive(), joint.parent, joint.placement
+    drive, mount, placement = model.drive(i), joint.parent, joint.placement
     if drive.rotor_link is not None:
         names = (*model.link_names, model.base_name)
         if drive.rotor_link not in names:
@@ -448,7 +482,7 @@ def _rotor(
         turn = rotation_z_to(normalised(drive.rotor_axis or Z))
         position = resolve(drive.rotor_position or ZERO, values, fn)
         placement = compose(places[mount], Frame(turn, position))
-    ex, ey = resolve(drive.unbalance, values, fn)
+    ex, ey = unbalance
     spin = 0.0 if zero(motor.gear) else motor.inertia / (motor.gear * motor.gear)
     inertia = Inertia(0.0, (ex, ey, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, spin))
     return Joint("revolute", mount, placement), Body(inertia, None, Frame(), inertia)

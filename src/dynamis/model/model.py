@@ -15,6 +15,7 @@ from ..spatial.inertia import Inertia, from_com, from_entries
 from .check.finding import Finding
 from .closure import Closure
 from .conventions import CONVENTIONS, convention_named
+from .drive import Drive
 from .friction import Friction
 from .law import UserLaw, load_law
 from .link import VARIABLE, Link, inertia_entries
@@ -360,6 +361,17 @@ class Model:
     def active(self) -> tuple[int, ...]:
         """Entries of q whose joints have a drive: all but the passive ones."""
         return tuple(k for k, link in enumerate(self.moving_links) if not link.passive)
+
+    def drive(self, i: int) -> Drive:
+        """The drive of link i, a plain one where none is given."""
+        return self.links[i].drive or Drive()
+
+    @cached_property
+    def unbalanced(self) -> tuple[int, ...]:
+        """Links whose rotors spin as bodies (`rotors="full"`) off their centre of mass."""
+        if self.rotors != "full":
+            return ()
+        return tuple(i for i in range(len(self.links)) if any(self.drive(i).unbalance))
 
     @cached_property
     def driven(self) -> tuple[int, ...]:

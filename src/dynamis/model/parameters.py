@@ -13,8 +13,9 @@ from ..errors import ModelError, OptionError, counted, did_you_mean, shown
 from ..lazy import once
 from ..spatial.inertia import NAMES, linear
 from ..tables import MOST, html_table, rest, text_table
-from .chain import Chain, chain
+from .chain import Chain, Motor, chain, joint_friction
 from .drive import Drive
+from .link import Link
 from .model import Model
 
 JOINT_NAMES = ("rotor_inertia", "viscous", "coulomb+", "coulomb-", "offset")
@@ -185,9 +186,8 @@ def _names(model: Model) -> tuple[str, ...]:
     names += [f"{joint}.{name}" for joint in model.tree_joint_names for name in JOINT_NAMES]
     for joint, motor in zip(model.tree_joint_names, symbolic.motors, strict=True):
         names += [f"{joint}.{name}" for name in MOTOR_NAMES] if motor.coupled else []
-    for joint, link in zip(model.tree_joint_names, model.links, strict=True):
-        if model.rotors == "full" and link.drive is not None and any(link.drive.unbalance):
-            names += [f"{joint}.{name}" for name in UNBALANCE_NAMES]
+    for i in model.unbalanced:
+        names += [f"{model.tree_joint_names[i]}.{name}" for name in UNBALANCE_NAMES]
     for joint, link in zip(model.tree_joint_names, model.links, strict=True):
         names += [f"{joint}.{VISCOUS_MINUS}"] if isinstance(link.friction.viscous, tuple) else []
     for spring in model.springs:
@@ -212,9 +212,13 @@ def refuse_taken(model: Model) -> None:
             )
 
 
-def chain_of(model: Model) -> Chain:
-    """The chain with every symbol that has no value set to 1: good for structure only."""
-    return chain(model, dict.fromkeys(model.symbols, 1.0) | dict(model.values))
+def chain_of(model: Model, parameters: Sequence[float] | None = None) -> Chain:
+    """The chain with every symbol that has no value set to 1: good for structure only.
+
+    `parameters` replace every linear parameter, as in `chain`.
+    """
+    values = dict.fromkeys(model.symbols, 1.0) | dict(model.values)
+    return chain(model, values, parameters=parameters)
 
 
 def parameter_values(model: Model, c: Chain) -> list[Any]:
@@ -226,9 +230,8 @@ def parameter_values(model: Model, c: Chain) -> list[Any]:
         values.append(resistance.offset)
     for motor in c.motors:
         values += [motor.viscous, motor.plus, motor.minus] if motor.coupled else []
-    for rotor, link in zip(c.rotors, model.links, strict=False):
-        if link.drive is not None and any(link.drive.unbalance):
-            values += list(c.bodies[rotor].inertia.h[:2])
+    for i in model.unbalanced:
+        values += list(c.bodies[c.rotors[i]].inertia.h[:2])
     values += [r.viscous_minus for r in c.resistances if r.viscous_minus is not None]
     own = [r.own for r in c.resistances if r.own is not None]
     return [*values, *(x for part in (*c.springs, *c.loads, *own) for x in part.coefficients)]
@@ -246,37 +249,32 @@ def refuse_sliding(model: Model) -> None:
 
 
 def with_parameters(model: Model, values: Sequence[float]) -> Model:
-    """The model with these parameters; a payload is absorbed by the link that carries it."""
+    """The model with these parameters; a payload is absorbed by the link that carries it.
+
+    Of a joint's friction its motor keeps the share it had.
+    """
     names = parameter_names(model)
     values = [float(x) for x in values]
     if len(values) != len(names):
         raise ModelError(f"got {counted(len(values), 'parameter')}, expected {len(names)}")
     p = dict(zip(names, values, strict=True))
-    c = chain_of(model)
+    c = chain_of(model, values)
     links = []
-    for link, motor in zip(model.links, c.motors, strict=True):
+    for link, motor, total in zip(model.links, c.motors, c.resistances, strict=True):
         own = [p[f"{link.name}.{name}"] for name in NAMES]
-        Ja, v, c_plus, c_minus, offset = (p[f"{link.joint_name}.{x}"] for x in JOINT_NAMES)
         drive = link.drive
-        if drive is None and Ja != 0.0:
+        if drive is None and motor.inertia != 0.0:
             drive = Drive()
         if drive is not None:
-            G = motor.gear
-            if G == 0.0 and Ja != 0.0:
-                raise ModelError(
-                    f"joint {link.joint_name!r} has gear 0: no rotor inertia can reach it"
-                )
-            changes: dict[str, Any] = {"rotor_inertia": Ja / (G * G) if G else 0.0}
-            changes |= {"viscous": 0.0, "coulomb": (0.0, 0.0)}
-            if motor.coupled:
-                mv, mp, mm = (p[f"{link.joint_name}.{x}"] for x in MOTOR_NAMES)
-                changes |= {"viscous": mv / (G * G), "coulomb": (mp / abs(G), mm / abs(G))}
-            if f"{link.joint_name}.unbalance_x" in p:
-                changes["unbalance"] = tuple(p[f"{link.joint_name}.{x}"] for x in UNBALANCE_NAMES)
-            drive = replace(drive, **changes)
-        backwards = p.get(f"{link.joint_name}.{VISCOUS_MINUS}")
-        viscous = v if backwards is None else (v, backwards)
-        friction = replace(link.friction, viscous=viscous, coulomb=(c_plus, c_minus), offset=offset)
+            drive = replace(drive, **_drive_changes(link, motor, p))
+        rubs = joint_friction(total, motor)
+        sided = rubs.viscous_minus is not None
+        friction = replace(
+            link.friction,
+            viscous=(rubs.viscous, rubs.viscous_minus) if sided else rubs.viscous,
+            coulomb=(rubs.plus, rubs.minus),
+            offset=rubs.offset,
+        )
         if friction.own is not None:
             constants = {x: p[f"{link.joint_name}.{x}"] for x in friction.linear}
             friction = replace(friction, law=friction.own.with_constants(constants))
@@ -291,3 +289,19 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
     )
     changes: dict[str, Any] = {"links": tuple(links), "springs": tuple(springs), "loads": loads}
     return replace(model, payload=None, **changes)
+
+
+def _drive_changes(link: Link, motor: Motor, p: Mapping[str, float]) -> dict[str, Any]:
+    """What a drive gives otherwise: rotor, friction of the motor and unbalance, on its own side."""
+    G = motor.gear
+    if G == 0.0 and motor.inertia != 0.0:
+        raise ModelError(f"joint {link.joint_name!r} has gear 0: no rotor inertia can reach it")
+    square, size = (G * G, abs(G)) if G else (1.0, 1.0)
+    changes: dict[str, Any] = {
+        "rotor_inertia": motor.inertia / square,
+        "viscous": motor.viscous / square,
+        "coulomb": (motor.plus / size, motor.minus / size),
+    }
+    if f"{link.joint_name}.unbalance_x" in p:
+        changes["unbalance"] = tuple(p[f"{link.joint_name}.{x}"] for x in UNBALANCE_NAMES)
+    return changes

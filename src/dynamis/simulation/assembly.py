@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,18 +77,12 @@ class Assembly:
         return Task("plant", function, self.slots, wide, numbers, key)
 
     def _parametrised(self, values: Any) -> Plant:
-        """The arm of a parameter vector over any scalar.
-
-        Its friction is all on the joint's side of the gears, as in `robot.with_parameters`.
-        """
+        """The arm of a parameter vector over any scalar."""
         given = list(values)
         if self.s.varied is not None:
             own = dict(zip(self.s.varied, given, strict=True))
             given = [own.get(k, x) for k, x in enumerate(self._fixed)]
-        c = chain(self.s.robot.model, parameters=given)
-        none = {"viscous": 0.0, "plus": 0.0, "minus": 0.0}
-        motors = tuple(m if m.coupled else m._replace(**none) for m in c.motors)
-        return self._plant(replace(c, motors=motors))
+        return self._plant(chain(self.s.robot.model, parameters=given))
 
     def holds(self, parameters: np.ndarray | None) -> np.ndarray:
         """Which coordinates can come to a hold in any member, (n,)."""
