@@ -1,5 +1,7 @@
 """Random robots and states for property tests: every draw is a seed plus a structure."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -95,6 +97,12 @@ def build(convention: str, kinds, seed: int, parents=None, rotors="reflected", l
             rotors=rotors,
         )
     )
+
+
+def lossless(robot: dy.Robot) -> dy.Robot:
+    """The robot with gears that lose no power."""
+    links = (replace(x, drive=replace(x.drive, efficiency=1.0)) for x in robot.model.links)
+    return dy.Robot(replace(robot.model, links=tuple(links)))
 
 
 @st.composite

@@ -19,7 +19,7 @@ from dynamis.control import (
 )
 from dynamis.model.chain import chain
 from dynamis.spatial.functions import MATH
-from tests.random_robots import build
+from tests.random_robots import build, lossless
 
 LAWS = {
     "joint-pid": JointPID(60.0, 20.0, 9.0, gravity=True, limit=90.0),
@@ -38,9 +38,11 @@ ARMS = {
     "panda": lambda: dy.load("panda"),
     "planar-2link": lambda: dy.load("planar-2link"),
     "stanford": lambda: dy.load("stanford"),
-    "random-rpr": lambda: build("standard", ("revolute", "prismatic", "revolute"), 5),
-    "random-tree": lambda: build("urdf", ("revolute", "prismatic", "revolute"), 8, [-1, 0, 0]),
-    "random-rotors": lambda: build("modified", ("revolute",) * 3, 4, rotors="full"),
+    "random-rpr": lambda: lossless(build("standard", ("revolute", "prismatic", "revolute"), 5)),
+    "random-tree": lambda: lossless(
+        build("urdf", ("revolute", "prismatic", "revolute"), 8, [-1, 0, 0])
+    ),
+    "random-rotors": lambda: lossless(build("modified", ("revolute",) * 3, 4, rotors="full")),
 }
 
 

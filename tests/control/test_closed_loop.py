@@ -1,5 +1,6 @@
 """With the exact model the arm accelerates as the law says."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +10,17 @@ from hypothesis import strategies as st
 
 import dynamis as dy
 from dynamis.compile.arrays import NUMPY
-from dynamis.control import ComputedTorque, FeedForward, JointPID, PointToPoint
-from tests.random_robots import chains
+from dynamis.control import (
+    ComputedTorque,
+    FeedForward,
+    Impedance,
+    JointPID,
+    PointToPoint,
+    SlotineLi,
+    TaskSpace,
+)
+from tests.random_robots import chains, lossless
+from tests.thorough import thorough_but
 
 from .blocks import ARMS, sample, stepped, torque
 
@@ -58,9 +68,81 @@ def test_point_to_point_is_a_spring_and_a_damper(arm):
 def test_computed_torque_on_any_chain(robot, seed):
     law = ComputedTorque(16.0, 8.0, friction="measured")
     q, qd, q_d, qd_d, qdd_d = at = sample(robot, seed)
-    tau = torque(law, robot, at)
+    tau = torque(law, lossless(robot), at)
     expected = robot.inverse_dynamics(q, qd, qdd_d - 8.0 * (qd - qd_d) - 16.0 * (q - q_d))
     np.testing.assert_allclose(tau, expected, atol=1e-9 * (1 + np.abs(expected).max()), rtol=0)
+
+
+@given(chains(longest=5), st.integers(0, 100))
+@settings(max_examples=15, deadline=None)
+def test_computed_torque_is_that_of_the_motors_of_any_chain(robot, seed):
+    """Behind gears with losses: the motor's torque of the wanted motion, times the gear ratio."""
+    law = ComputedTorque(16.0, 8.0, friction="measured")
+    q, qd, q_d, qd_d, qdd_d = at = sample(robot, seed)
+    a = qdd_d - 8.0 * (qd - qd_d) - 16.0 * (q - q_d)
+    expected = robot.motor_torque(q, qd, a) * [m.gear for m in robot.chain.motors]
+    tau = torque(law, robot, at)
+    np.testing.assert_allclose(tau, expected, atol=1e-9 * (1 + np.abs(expected).max()), rtol=0)
+
+
+def geared(robot, **drive):
+    """The robot with every drive changed; passive joints have none."""
+    links = tuple(
+        x if x.passive else replace(x, drive=replace(x.drive or dy.Drive(), **drive))
+        for x in robot.model.links
+    )
+    return dy.Robot(replace(robot.model, links=links))
+
+
+def coupled_wrist():
+    """Two joints; motor 2 turns with both."""
+    body = {"inertia": (0.1, 0.1, 0.1)}
+    motor = dy.Drive(gear=32, rotor_inertia=1e-4, viscous=1e-4, coulomb=0.02)
+    links = [dy.Link(a=0.5, mass=1.0, **body), dy.Link(a=0.4, mass=0.5, **body, drive=motor)]
+    options = {"gravity": (0, -9.81, 0), "gear_matrix": [[45, 0], [32, 32]]}
+    return dy.Robot.from_dh("coupled", convention="standard", links=links, **options)
+
+
+LOSSY = {
+    "puma560": lambda: geared(dy.load("puma560"), efficiency=0.7),
+    "rppr": lambda: dy.load("rppr"),
+    "gear matrix": lambda: geared(coupled_wrist(), efficiency=0.7),
+    "full rotors": lambda: geared(
+        dy.Robot(replace(dy.load("planar-2link").model, rotors="full")),
+        efficiency=0.7, gear=-40.0, rotor_inertia=1e-4, coulomb=0.01,
+    ),
+    "five-bar": lambda: geared(dy.load("five-bar"), efficiency=0.7),
+}  # fmt: skip
+
+
+KINDS = ("computed", "feed-forward", "tool", "impedance", "adaptive")
+PAIRS = [(arm, kind) for arm in LOSSY for kind in KINDS]
+PAIRS.remove(("rppr", "adaptive"))  # its sliding centres of mass are no parameters
+QUICK = [("full rotors", kind) for kind in KINDS] + [("rppr", "computed"), ("five-bar", "computed")]
+
+
+@pytest.mark.parametrize("arm, kind", thorough_but(QUICK, PAIRS))
+def test_laws_know_the_losses_of_the_gears(arm, kind, compiled):
+    """With the exact model what is left is the sampling; without its losses far more."""
+    robot = LOSSY[arm]()
+    start = np.full(robot.n, 0.3) if not robot.model.closures else robot.home
+    of_tool = {"task": "position", "null_stiffness": 600.0, "null_damping": 50.0}
+    laws = {
+        "computed": lambda **x: ComputedTorque.from_bandwidth(25.0, **x),
+        "feed-forward": lambda **x: FeedForward.from_bandwidth(robot, 25.0, q=start, **x),
+        "tool": lambda **x: TaskSpace.from_bandwidth(25.0, **of_tool, **x),
+        "impedance": lambda **x: Impedance.from_bandwidth(robot, 25.0, q=start, **of_tool, **x),
+        "adaptive": lambda **x: SlotineLi.from_bandwidth(robot, 25.0, 0.0, q=start, **x),
+    }
+    begin = start[list(robot.driven)]
+    move = dy.trajectory.quintic(begin, begin + 0.2, 0.4)
+    worst = {}
+    for name, model in (("exact", robot), ("lossless", geared(robot, efficiency=1.0))):
+        run = dy.simulate(
+            robot, 0.4, dt=5e-4, q0=start, controller=laws[kind](model=model), reference=move
+        )
+        worst[name] = np.abs(run.error).max()
+    assert worst["exact"] < 0.2 * worst["lossless"]
 
 
 @arms

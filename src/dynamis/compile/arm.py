@@ -115,6 +115,16 @@ class Arm:
     def _driven_load_friction(self, qd: Scalars, tau: Scalars) -> Scalars:
         return friction.driven_load_friction(self.chain, qd, tau, self.fn)
 
+    def gear_losses(self, tau: Scalars, qd: Scalars, qdd: Scalars) -> Scalars | None:
+        """What drives must add to torques tau for the losses of their gears, (n,).
+
+        `tau` is the torque of the motion without losses; None where gears lose nothing.
+        """
+        return self._gear_losses(tau, qd, qdd) if drives.lossy(self.chain) else None
+
+    def _gear_losses(self, tau: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
+        return equation.gear_losses(self.chain, tau, qd, qdd, self.fn)
+
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
         """Torques against the springs, (n,); with qd against their damping too."""
         return springs.spring_torque(self.chain, q, self.fn, qd)
@@ -339,6 +349,12 @@ class Drives(Arm):
         spread, rates = here.spread(tau), here.rates(qd)
         more = friction.driven_load_friction(self.chain, rates, spread, self.fn)
         return [more[k] for k in self.chain.active]
+
+    def _gear_losses(self, tau: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
+        here = self.here
+        moving = here.spread(tau), here.spread(qd), here.spread(qdd)  # passive joints have no gear
+        added = equation.gear_losses(self.chain, *moving, self.fn)
+        return [added[k] for k in self.chain.active]
 
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
         """Torques of the drives against the springs; with qd against their damping too."""

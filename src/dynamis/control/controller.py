@@ -171,6 +171,8 @@ class Controller(Block):
 class Compensating(Controller):
     """A law of this package that compensates friction at the velocity that `friction` names.
 
+    Losses of gears (`Drive.efficiency` of the model) are compensated with it.
+
     At the measured velocity the sign of a joint near rest follows noise and delay, and the
     compensation drives a limit cycle; the desired velocity has no such feedback.
     """
@@ -181,16 +183,18 @@ class Compensating(Controller):
     def __post_init__(self) -> None:
         self._check()
 
-    def compensation(self, arm: Arm, sample: Sample, carried: Scalars) -> Scalars:
+    def compensation(self, arm: Arm, sample: Sample, carried: Scalars, qdd: Scalars) -> Scalars:
         """Friction torque at the chosen velocity, offset and load included; zero for "none".
 
-        `carried` is the torque without friction.
+        `carried` is the torque without friction, of a motion with accelerations `qdd`.
         """
         if self.friction == "none":
             return [0.0] * arm.n
         qd = sample.reference.qd if self.friction == "desired" else sample.qd
         own, loaded = arm.friction_torque(qd), arm.load_friction(qd, carried)
-        return own if loaded is None else plus(own, loaded)
+        total = own if loaded is None else plus(own, loaded)
+        lost = arm.gear_losses(plus(carried, total), qd, qdd)
+        return total if lost is None else plus(total, lost)
 
 
 def text_of(robot: "Robot") -> str:

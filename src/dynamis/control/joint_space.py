@@ -119,7 +119,7 @@ class PointToPoint(Compensating):
         gains, e = sample.gains, sample.e
         a = [-gains.kd[i] * sample.qd[i] - gains.kp[i] * e[i] for i in range(arm.n)]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
-        friction = self.compensation(arm, sample, rigid)
+        friction = self.compensation(arm, sample, rigid, a)
         tau = [clipped(arm, rigid[i] + friction[i], gains.limit[i]) for i in range(arm.n)]
         return tau, {}
 
@@ -169,7 +169,7 @@ class ComputedTorque(Compensating):
             for i in joints
         ]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
-        friction = self.compensation(arm, sample, rigid)
+        friction = self.compensation(arm, sample, rigid, a)
         wanted = [rigid[i] + friction[i] for i in joints]
         tau = [clipped(arm, wanted[i], gains.limit[i]) for i in joints]
         integral = [held(arm, wanted[i], tau[i], e[i], before[i], total[i]) for i in joints]
@@ -205,7 +205,7 @@ class FeedForward(Compensating):
         """Torques of this sample, and the state after it."""
         gains, e, ed = sample.gains, sample.e, sample.ed
         rigid = arm.frictionless_torque(*sample.reference)
-        friction = self.compensation(arm, sample, rigid)
+        friction = self.compensation(arm, sample, rigid, sample.reference.qdd)
         wanted = [
             rigid[i] + friction[i] - gains.kp[i] * e[i] - gains.kd[i] * ed[i] for i in range(arm.n)
         ]

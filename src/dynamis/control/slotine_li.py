@@ -189,12 +189,13 @@ class SlotineLi(Controller):
 
         s = ed + Lambda e,   qd_r = qd_d - Lambda e,   qdd_r = qdd_d - Lambda ed,   e = q - q_d
 
-    Lambda is `bandwidth` (rad/s), Gamma the diagonal `adaptation`. 1/2 s^T M s plus
-    1/2 (estimate - a)^T Gamma^-1 (estimate - a) never grows: its rate is - s^T Kd s (less what
-    friction takes). The parameters start from those of `model`, or from `start_from`; `adapt` names
-    the ones that move ("*.viscous" picks many), by default all: those the torques do not show stay
-    where they are. Masses, rotors and friction keep their sign. `smoothing` (rad/s) rounds Coulomb
-    friction. The state `estimate` is in the order of the model's `parameters`.
+    Lambda is `bandwidth` (rad/s), Gamma the diagonal `adaptation`. 1/2 s^T M s plus 1/2 (estimate -
+    a)^T Gamma^-1 (estimate - a) never grows: its rate is - s^T Kd s (less what friction takes). The
+    parameters start from those of `model`, or from `start_from`; `adapt` names the ones that move
+    ("*.viscous" picks many), by default all: those the torques do not show stay where they are.
+    Masses, rotors and friction keep their sign. `smoothing` (rad/s) rounds Coulomb friction; losses
+    of the model's gears are compensated at the desired velocity. The state `estimate` is in the
+    order of the model's `parameters`.
     """
 
     kd: Gain
@@ -252,6 +253,8 @@ class SlotineLi(Controller):
             rest = unadapted(arm, sample, qd_r)
             known = plus(known, rest)
         tau = [known[i] - gains.kd[i] * s[i] for i in joints]
+        lost = arm.gear_losses(tau, reference.qd, qdd_r)
+        tau = tau if lost is None else plus(tau, lost)
         slope = matrix_times(transposed(Y), s)
         estimate = [
             arm.max(lowest, arm.min(a - sample.dt * rate * d, highest))

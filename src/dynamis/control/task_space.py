@@ -127,7 +127,7 @@ class TaskSpace(ToolController):
         added = matrix_times(transposed(tool.J), weights)
         qdd = plus(v, added)
         rigid = arm.frictionless_torque(sample.q, sample.qd, qdd)
-        friction = self.compensation(arm, sample, rigid)
+        friction = self.compensation(arm, sample, rigid, qdd)
         return plus(rigid, friction), {}
 
 
@@ -196,7 +196,10 @@ class Impedance(ToolController):
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = matrix_times(tool.J, v)
-        mobility = factor(_mobility(arm, sample, tool), arm.fn)
+        M = factor(arm.mass_matrix(sample.q), arm.fn)
+        yielding = [substitute(*M, row) for row in tool.J]  # accelerations per force, M^-1 J^T
+        mobility = gram(tool.J, yielding, gains.singular_damping[0])  # Lambda^-1
+        mobility = factor(mobility, arm.fn)
         rows = range(len(tool.e))
         inertial = substitute(*mobility, [tool.xdd_d[i] - tool.bias[i] - Jv[i] for i in rows])
         D = self._damping(arm, gains, mobility)
@@ -204,7 +207,8 @@ class Impedance(ToolController):
         rigid = arm.frictionless_torque(sample.q, sample.qd, v)
         push = matrix_times(transposed(tool.J), force)
         carried = plus(rigid, push)
-        friction = self.compensation(arm, sample, carried)
+        qdd = plus(v, matrix_times(transposed(yielding), force))
+        friction = self.compensation(arm, sample, carried, qdd)
         return [rigid[i] + friction[i] + push[i] for i in range(arm.n)], {}
 
     def _damping(self, arm: Arm, gains: Any, mobility: tuple[Any, Any]) -> Scalars:
@@ -215,13 +219,6 @@ class Impedance(ToolController):
             unit = [1.0 if j == i else 0.0 for j in range(len(gains.stiffness))]
             D.append(2.0 * ratio * arm.sqrt(k * substitute(*mobility, unit)[i]))
         return D
-
-
-def _mobility(arm: Arm, sample: Sample, tool: Deviation) -> list[list[Any]]:
-    """J M^-1 J^T + damping^2 I = Lambda^-1"""
-    M = factor(arm.mass_matrix(sample.q), arm.fn)
-    columns = [substitute(*M, row) for row in tool.J]
-    return gram(tool.J, columns, sample.gains.singular_damping[0])
 
 
 # the task: the tool against the tool of the reference

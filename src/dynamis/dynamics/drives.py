@@ -5,6 +5,7 @@ from typing import Any
 from ..model.chain import Chain, Motor
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars
+from . import coupling
 from .coupling import combined
 
 
@@ -45,11 +46,19 @@ def motor_torque(chain: Chain, load: Scalars, xd: Scalars, fn: Functions) -> lis
     result = []
     for i, motor in enumerate(chain.motors):
         ideal = carried[i] / motor.gear
-        driving = fn.sign(ideal * (motor.gear * motor_rate(motor, xd)))
-        eta = motor.efficiency
-        loss = fn.select(driving > 0.0, 1.0 / eta, fn.select(driving < 0.0, eta, 1.0))
-        result.append(ideal * loss)
+        power = ideal * (motor.gear * motor_rate(motor, xd))
+        result.append(ideal * input_factor(motor, power, fn))
     return result
+
+
+def input_factor(motor: Motor, power: Any, fn: Functions) -> Any:
+    """Torque into a gear over what a lossless one needs: 1 / eta driving, eta driven back.
+
+    `power` is what goes through; only its sign counts, and at rest the gear is lossless.
+    """
+    driving = fn.sign(power)
+    eta = motor.efficiency
+    return fn.select(driving > 0.0, 1.0 / eta, fn.select(driving < 0.0, eta, 1.0))
 
 
 def shared(chain: Chain, load: list) -> list:
@@ -62,3 +71,41 @@ def shared(chain: Chain, load: list) -> list:
                 factor = A[i][k] / A[k][k]
                 A[i] = [a - factor * b for a, b in zip(A[i], A[k], strict=True)]
     return [A[i][size] / A[i][i] for i in range(size)]
+
+
+def lossy(chain: Chain) -> bool:
+    """Whether any gear loses power."""
+    return any(not (isinstance(m.efficiency, float) and m.efficiency == 1.0) for m in chain.motors)
+
+
+def rows(chain: Chain) -> list[list[Any]]:
+    """Speed of every motor, in units of its joint, per coordinate speed."""
+    size = len(chain.joints)
+    return [
+        list(coupling.torques(chain, [*m.row, *([0.0] * (size - len(m.row)))]))
+        for m in chain.motors
+    ]
+
+
+def shares(chain: Chain, tau: Scalars) -> list[Any]:
+    """What each motor contributes, in units of its joint, to the torques tau of the coordinates."""
+    if chain.coupling is None:
+        return shared(chain, list(tau))
+    load: list[Any] = [0.0] * len(chain.motors)
+    for c in range(chain.n):  # a coordinate's torque is the business of the motor of its own joint
+        own = next(i for i, row in enumerate(chain.coupling) if row[c] == 1.0)
+        load[own] = tau[c]
+    return shared(chain, load)
+
+
+def speeds(chain: Chain, qd: Scalars) -> list[Any]:
+    """Speed of every motor in units of its joint."""
+    return [coupling.combined(row, qd, 0) for row in rows(chain)]
+
+
+def felt(chain: Chain, forces: Scalars) -> list[Any]:
+    """Torques of the coordinates from contributions of the motors."""
+    total: list[Any] = [0.0] * chain.n
+    for row, force in zip(rows(chain), forces, strict=True):
+        total = [t if zero(w) else t + w * force for t, w in zip(total, row, strict=True)]
+    return total

@@ -175,3 +175,19 @@ def motor_torque(
             rotor = tree[chain.links + i]
         result.append(geared[i] + rotor + friction.motor_friction(chain, i, xd, fn) / motor.gear)
     return result
+
+
+def gear_losses(chain: Chain, tau: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:
+    """Torque that drives must add to tau, of a motion without losses, for those of their gears.
+
+    What goes through a gear is the motor's share less its own friction and what accelerates its
+    rotor; a rotor that is a body of the tree (`rotors="full"`) counts as behind the gear.
+    """
+    u, ud, xd = drives.speeds(chain, qd), drives.speeds(chain, qdd), coupling.rates(chain, qd)
+    added = []
+    for i, (motor, share) in enumerate(zip(chain.motors, drives.shares(chain, tau), strict=True)):
+        rotor = 0.0 if chain.rotors else motor.inertia * ud[i]
+        through = share - rotor - friction.motor_friction(chain, i, xd, fn)
+        factor = drives.input_factor(motor, through * u[i], fn)
+        added.append(through * (factor - 1.0))
+    return drives.felt(chain, added)

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..dynamics import coupling, friction
-from ..dynamics.drives import shared
+from ..dynamics import friction
+from ..dynamics.drives import felt, rows, shares, speeds
 from ..errors import OptionError
 from ..model.chain import Chain, Motor
 from ..spatial.functions import Functions, zero
@@ -47,44 +47,6 @@ def check_circuits(robot: "Robot", tableau: Tableau, dt: float) -> None:
 def limited(chain: Chain) -> bool:
     """Whether any motor is more than an ideal source of torque."""
     return any(m.limits is not None or m.circuit is not None for m in chain.motors)
-
-
-def lossy(chain: Chain) -> bool:
-    """Whether any gear loses power."""
-    return any(not (isinstance(m.efficiency, float) and m.efficiency == 1.0) for m in chain.motors)
-
-
-def rows(chain: Chain) -> list[list[Any]]:
-    """Speed of every motor, in units of its joint, per coordinate speed."""
-    size = len(chain.joints)
-    return [
-        list(coupling.torques(chain, [*m.row, *([0.0] * (size - len(m.row)))]))
-        for m in chain.motors
-    ]
-
-
-def shares(chain: Chain, tau: Scalars) -> list[Any]:
-    """What each motor contributes, in units of its joint, to the torques tau of the coordinates."""
-    if chain.coupling is None:
-        return shared(chain, list(tau))
-    load: list[Any] = [0.0] * len(chain.motors)
-    for c in range(chain.n):  # a coordinate's torque is the business of the motor of its own joint
-        own = next(i for i, row in enumerate(chain.coupling) if row[c] == 1.0)
-        load[own] = tau[c]
-    return shared(chain, load)
-
-
-def speeds(chain: Chain, qd: Scalars) -> list[Any]:
-    """Speed of every motor in units of its joint."""
-    return [coupling.combined(row, qd, 0) for row in rows(chain)]
-
-
-def felt(chain: Chain, forces: Scalars) -> list[Any]:
-    """Torques of the coordinates from contributions of the motors."""
-    total: list[Any] = [0.0] * chain.n
-    for row, force in zip(rows(chain), forces, strict=True):
-        total = [t if zero(w) else t + w * force for t, w in zip(total, row, strict=True)]
-    return total
 
 
 def driven(

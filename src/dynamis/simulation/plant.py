@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..dynamics import coupling, equation, friction
+from ..dynamics.drives import lossy
 from ..dynamics.loads import loaded
 from ..dynamics.newton_euler import newton_euler
 from ..dynamics.springs import sprung
@@ -101,7 +102,7 @@ class Plant:
 
     @cached_property
     def _losses(self) -> int:
-        return len(self.chain.motors) if self.drives and motors.lossy(self.chain) else 0
+        return len(self.chain.motors) if self.drives and lossy(self.chain) else 0
 
     @cached_property
     def holds(self) -> list[bool]:
