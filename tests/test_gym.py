@@ -26,6 +26,17 @@ def test_gymnasium_accepts_it():
     check_env(make(render_mode="rgb_array").unwrapped)
 
 
+def test_actions_are_torques_of_the_drives():
+    bar = {"a": 0.5, "mass": 1.0, "com": (-0.25, 0, 0), "inertia": (0.001, 0.02, 0.02)}
+    links = [dy.Link(**bar, passive=True), dy.Link(**bar)]
+    robot = dy.Robot.from_dh("acrobot", convention="standard", gravity=(0, -9.81, 0), links=links)
+    env = make(robot=robot).unwrapped
+    env.reset(seed=0)
+    assert env.action_space.shape == (1,) and env.observation_space.shape == (2 * 2 + 2 + 6,)
+    env.step(np.ones(1, dtype=np.float32))
+    assert env._sim.tau[0] == 0.0 and env._sim.tau[1] != 0.0
+
+
 def test_the_same_seed_is_the_same_episode():
     def episode(seed):
         env = make()

@@ -69,7 +69,8 @@ class _Reach:
         self.tolerance = positive(tolerance, "tolerance", "metres")
         self.bonus, self.control_cost = number(bonus, "bonus"), number(control_cost, "control_cost")
         self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
-        self._n, self._drives = self.robot.n, list(self.robot.driven)
+        self._n, self._drives = self.robot.n, list(self.robot.active)
+        self._seen = list(self.robot.driven)  # an arm's passive joints too
         free = np.array([FREE[kind] for kind in self.robot.joint_kinds])
         low, high = self.robot.limits.T
         self._low = np.where(np.isfinite(low), low, -free)
@@ -90,11 +91,11 @@ class _Reach:
             np.zeros((*shape, 3)),
             np.zeros(shape, dtype=int) if shape else 0,
         )
-        turning, drives = [self._kind(k) for k in self._drives].count("revolute"), len(self._drives)
-        most = np.full(turning + 2 * drives + 6, np.inf, dtype=np.float32)
+        turning, joints = [self._kind(k) for k in self._seen].count("revolute"), len(self._seen)
+        most = np.full(turning + 2 * joints + 6, np.inf, dtype=np.float32)
         most[: 2 * turning] = 1.0
-        box = gymnasium.spaces.Box
-        return box(-most, most, dtype=np.float32), box(-1.0, 1.0, (drives,), np.float32)
+        box, actions = gymnasium.spaces.Box, (len(self._drives),)
+        return box(-most, most, dtype=np.float32), box(-1.0, 1.0, actions, np.float32)
 
     def _kind(self, k: int) -> str:
         return self.robot.joint_kinds[k]
@@ -215,7 +216,7 @@ class _Reach:
         if self._places is None:
             low, high = np.clip(robot.limits.T, -np.pi, np.pi)
             tau = robot.inverse_dynamics(rng.uniform(low, high, qd.shape), qd, qdd)
-            needed = MARGIN * np.abs(tau).max(axis=0)
+            needed = MARGIN * np.abs(tau[:, drives]).max(axis=0)
         else:
             qd = robot.joint_rates(self._places, qd)
             qdd = robot.joint_accelerations(self._places, qd, qdd)
@@ -238,9 +239,9 @@ class _Reach:
     def _seeing(self, arm: Arm, q: Any, qd: Any, target: Any) -> list[Any]:
         """The observation, the distance to the target, and the sum of q and qd."""
         way = [goal - row[3] for goal, row in zip(target, arm.fk(q), strict=False)]
-        turned = [q[k] for k in self._drives if self._kind(k) == "revolute"]
-        slid = [q[k] for k in self._drives if self._kind(k) != "revolute"]
-        rates = [qd[k] for k in self._drives]
+        turned = [q[k] for k in self._seen if self._kind(k) == "revolute"]
+        slid = [q[k] for k in self._seen if self._kind(k) != "revolute"]
+        rates = [qd[k] for k in self._seen]
         sines, cosines = [arm.fn.sin(x) for x in turned], [arm.fn.cos(x) for x in turned]
         distance = arm.fn.sqrt(sum(x * x for x in way))
         return [*sines, *cosines, *slid, *rates, *target, *way, distance, sum([*q, *qd])]

@@ -14,6 +14,7 @@ from dynamis.control import (
     TaskSpace,
 )
 from dynamis.errors import DynamisError, ModelError, OptionError, ShapeError
+from dynamis.realtime import Law
 
 MAKE = {
     "JointPID": lambda **k: JointPID(1.0, **k),
@@ -159,3 +160,53 @@ def test_a_word_for_the_derivative():
 
 def test_they_are_errors_of_the_package():
     assert issubclass(ShapeError, DynamisError) and issubclass(OptionError, DynamisError)
+
+
+def acrobot():
+    """A double pendulum whose first joint nothing drives."""
+    bar = {"a": 0.5, "mass": 1.0, "com": (-0.25, 0, 0), "inertia": (0.001, 0.02, 0.02)}
+    links = [dy.Link(**bar, passive=True), dy.Link(**bar)]
+    return dy.Robot.from_dh("acrobot", convention="standard", gravity=(0, -9.81, 0), links=links)
+
+
+def stepped_by(robot, tau):
+    sim = dy.Simulator(robot, dt=1e-3)
+    sim.reset(robot.home)
+    sim.step(tau)
+
+
+MOVE = dy.trajectory.quintic([0.0, 0.0], [0.5, 0.5], 0.1)
+PD = dy.control.JointPID(10.0, 0.0, 1.0)
+ON_PASSIVE = {
+    "computed torque": lambda: dy.simulate(
+        acrobot(), 0.1, controller=dy.control.ComputedTorque(100.0, 20.0), reference=MOVE
+    ),
+    "joint pid": lambda: dy.simulate(acrobot(), 0.1, controller=PD, reference=MOVE),
+    "exported": lambda: Law(PD, acrobot(), 1e-3),
+    "function": lambda: dy.simulate(acrobot(), 0.1, controller=lambda t, q, qd: [5.0, 5.0]),
+    "torque": lambda: dy.simulate(acrobot(), 0.1, torque=[5.0, 5.0]),
+    "torque over time": lambda: dy.simulate(acrobot(), 0.1, torque=lambda t: [t, t]),
+    "torque of arms": lambda: dy.simulate(
+        acrobot(), 0.1, q0=np.zeros((2, 2)), torque=np.ones((2, 1, 2))
+    ),
+    "step": lambda: stepped_by(acrobot(), [5.0, 5.0]),
+    "mechanism": lambda: stepped_by(dy.load("five-bar"), [0.0, 74.0, 0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("drive", ON_PASSIVE.values(), ids=ON_PASSIVE)
+def test_nothing_drives_a_passive_joint(drive):
+    with pytest.raises(OptionError, match=r"joint '(joint1|left_elbow)'.*passive"):
+        drive()
+
+
+def test_a_law_that_leaves_the_passive_joint_alone_drives_the_others():
+    robot = acrobot()
+    law = Law(
+        dy.control.JointPID([0.0, 10.0], 0.0, [0.0, 1.0]), robot, 1e-3, safe="gravity", latch=1,
+        jump=1e-4,
+    )  # fmt: skip
+    run = dy.simulate(robot, 0.1, controller=law, reference=MOVE)
+    assert run.states["computer.status"][-1, 0] > 0.0  # it went into its safe state
+    assert not run.tau[:, 0].any() and np.abs(run.tau[:, 1]).max() > 0.1
+    assert any("no law may drive it" in x.what for x in robot.check())

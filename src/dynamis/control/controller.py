@@ -411,6 +411,23 @@ def model_of(block: Block, robot: "Robot") -> "Robot":
     return model
 
 
+def refuse_passive(robot: "Robot", tau: np.ndarray, what: str) -> None:
+    """Raise if torques (..., n) of all joints, or of those controllers see, act on passive ones."""
+    active = robot.model.active
+    if len(active) == robot.n:
+        return
+    joints = range(robot.n) if tau.shape[-1] == robot.n else robot.driven
+    for column, joint in enumerate(joints):
+        on = tau[..., column]
+        if joint not in active and np.any(on):
+            raise OptionError(
+                f"{what} gives joint {robot.joint_names[joint]!r} {on[on != 0.0].flat[0]:.4g}, "
+                "expected 0: it is passive, nothing drives it",
+                "give 0 there (gains of zero for that joint), take `passive` out if it has a drive;"
+                " what the world does to a joint goes into external=...",
+            )
+
+
 # all joints of a closed mechanism, found at every sample from where they were at the one before
 
 JOINTS = "joints"  # name of the part of a state that holds their positions

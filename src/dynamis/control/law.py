@@ -39,6 +39,7 @@ from .controller import (
     finite_gains,
     intact,
     per_joint,
+    refuse_passive,
     stepped,
     text_of,
 )
@@ -168,6 +169,22 @@ class Law:
             raise OptionError(f"safe_damping is {self.safe_damping!r}, expected finite numbers")
         if any(self.damping):
             self._refuse_unstable_damping()
+        if self.passive:
+            refuse_passive(self.robot, np.array(self._probe()), type(self.controller).__name__)
+
+    @cached_property
+    def passive(self) -> frozenset[int]:
+        """Joints of an arm that it sees but nothing drives: they get no torque."""
+        active = {*self.robot.active}
+        return frozenset(i for i, joint in enumerate(self.robot.driven) if joint not in active)
+
+    def _probe(self) -> Sequence[Any]:
+        """Torques of the controller somewhere off its reference."""
+        q, qd, gains = [0.4] * self.n, [0.7] * self.n, SimpleNamespace(**self.gains)
+        arm, wanted = arm_of(self.model, MATH, computer=True), Reference(qd, q, q)
+        first = Sample(0.1, q, qd, gains, reference=wanted, dt=self.sample_time)
+        state = SimpleNamespace(**begun(self.controller, arm, first))
+        return stepped(self.controller, arm, first._replace(state=state))[0]
 
     def _refuse_unstable_damping(self) -> None:
         rate, joint = fastest_stop(self.robot, self.damping, places(self.robot))
@@ -249,7 +266,7 @@ class Law:
         timed = self.velocity != "measured" or self.safe != "zero"
         own = (
             self.velocity, self.velocity_filter, self.limit is None or self.limits, self.safe,
-            self.damping, self.brake, self.ramp, self.latch, self.jumps,
+            self.damping, self.brake, self.ramp, self.latch, self.jumps, sorted(self.passive),
             self.sample_time if timed else None,
         )  # fmt: skip
         if self.finds_joints:  # the task of a mechanism depends on where it is at home
@@ -390,7 +407,8 @@ class Law:
         clipped: Any = 0.0
         for wished, other, most in zip(tau, safe, self.limits, strict=True):
             one = fn.select(good > 0.0, wished, fn.select(_good(other) > 0.0, other, 0.0))
-            torque.append(fn.max(-most, fn.min(one, most)))
+            one = fn.max(-most, fn.min(one, most))
+            torque.append(0.0 if len(torque) in self.passive else one)
             clipped = fn.max(clipped, 1.0 * (wished > most) + 1.0 * (wished < -most))
         return torque, clipped
 

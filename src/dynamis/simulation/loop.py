@@ -19,6 +19,7 @@ import numpy as np
 from ..compile.arrays import run as run_code
 from ..compile.libraries import like
 from ..compile.service import compiling, digest, share, stored, thread_count
+from ..control.controller import refuse_passive
 from ..control.law import PLAUSIBLE
 from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
@@ -377,6 +378,7 @@ def torque_of(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarra
             "joint",
             hint,
         )
+    refuse_passive(s.robot, tau, f"{what} at t = {t:g} s")
     return np.broadcast_to(tau, shape).reshape(q.shape)
 
 

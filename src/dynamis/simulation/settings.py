@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
 from ..compile.arrays import as_batch, batch_shape, checked_dtype, checked_threads, finite, unmasked
 from ..compile.libraries import HOST, device_of, library_of, on_host, origin
-from ..control.controller import Controller, finite_gains, per_joint
+from ..control.controller import Controller, finite_gains, per_joint, refuse_passive
 from ..control.law import Law
 from ..control.observer import Observer
 from ..control.sensors import Sensors
@@ -200,8 +200,12 @@ def _forces(given: Mapping[str, Any], robot: "Robot", dt: float) -> dict[str, An
         rows = force_per_arm(shared, name, shape)
         if rows is not None:
             per_arm[name] = rows
+            if name == "torque":
+                refuse_passive(robot, rows, name)
             continue
         forces[name] = signal(shared, name, shape, dt)
+        if name == "torque" and len(robot.active) < robot.n:
+            forces[name] = _of_drives(robot, forces[name])
         if np.ndim(unmasked(shared)) == len(shape) + 1:
             stepwise[name] = np.shape(shared)
     return {
@@ -210,6 +214,17 @@ def _forces(given: Mapping[str, Any], robot: "Robot", dt: float) -> dict[str, An
         "per_arm": per_arm,
         "for_all_arms": frozenset(for_all_arms),
     }
+
+
+def _of_drives(robot: "Robot", torque: Force) -> Force:
+    """Torques over time that are refused where they act on passive joints."""
+
+    def rows(t: np.ndarray, since: np.ndarray) -> np.ndarray:
+        found = torque(t, since)
+        refuse_passive(robot, found, "torque")
+        return found
+
+    return rows
 
 
 def _sensors(value: Any, robot: "Robot") -> Sensors:

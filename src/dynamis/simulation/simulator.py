@@ -15,7 +15,7 @@ from ..arguments import whole
 from ..compile.arrays import as_batch
 from ..compile.libraries import like
 from ..compile.service import compiling
-from ..control.controller import Controller, intact
+from ..control.controller import Controller, intact, refuse_passive
 from ..control.observer import Observer
 from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError, shown, warn
@@ -318,6 +318,7 @@ class Simulator:
             raise ShapeError(f"tau has shape {tau.shape}, expected {(*s.shape, s.n)}")
         if not np.isfinite(tau).all():
             raise OptionError(f"tau is {shown(tau)}, expected finite numbers")
+        refuse_passive(s.robot, tau, "tau")
         self._views["command"][...] = tau
 
     def _repeated(self) -> Callable[[int], None]:

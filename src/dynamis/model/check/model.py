@@ -272,7 +272,7 @@ def passive(x: Numbers) -> Iterator[Finding]:
         return
     for link in x.model.links:
         if link.passive:
-            what = "is passive, and the model has no closures that move it"
+            what = "is passive, and the model has no closures that move it: no law may drive it"
             remedy = "add the [[closure]] that closes its loop, or take passive out"
             yield Finding("warning", f"joint {link.joint_name!r}", what, remedy)
 
