@@ -63,7 +63,7 @@ def _smooth(rotors):
 def _plain(link):
     from dataclasses import replace
 
-    return replace(link.drive, coulomb=0.0)
+    return replace(link.drive, coulomb=0.0, efficiency=1.0)
 
 
 @pytest.mark.parametrize("make, external", ARMS.values(), ids=ARMS)
@@ -98,6 +98,26 @@ def test_without_contact_it_says_zero():
     robot = dy.load("planar-2link")
     r = watched(robot, MomentumObserver(50.0), np.zeros(2), 200, 1e-3, tau=np.array([5.0, -3.0]))
     assert np.abs(r).max() < 1e-2
+
+
+def test_losses_of_gears_are_no_contact(compiled):
+    """The simulated arm loses power in its gears, which its observer knows of."""
+    from dataclasses import replace
+
+    model = dy.load("planar-2link").model
+    drive = dy.Drive(gear=50.0, viscous=1e-4, efficiency=0.7)
+    links = tuple(replace(link, drive=drive) for link in model.links)
+    robot = dy.Robot(replace(model, links=links))
+    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    move = dy.trajectory.quintic([0.2, 0.3], [0.8, -0.4], 0.5)
+    ideal = (replace(x, drive=replace(drive, efficiency=1.0)) for x in links)
+    lossless = dy.Robot(replace(model, links=tuple(ideal)))
+    worst = []
+    for known in (robot, lossless):
+        watch = MomentumObserver(100.0, model=known)
+        run = dy.simulate(robot, 0.5, q0=[0.2, 0.3], controller=law, reference=move, observer=watch)
+        worst.append(np.abs(run.observed).max() / np.abs(run.tau).max())
+    assert worst[0] < 0.03 and worst[1] > 0.2  # of the largest torque
 
 
 def test_an_error_of_order_two_in_the_sample_time():

@@ -125,6 +125,16 @@ class Arm:
     def _gear_losses(self, tau: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
         return equation.gear_losses(self.chain, tau, qd, qdd, self.fn)
 
+    def driven_gear_losses(self, tau: Scalars, qd: Scalars) -> Scalars | None:
+        """What gears take away of torques tau of the drives, (n,); None where they lose nothing.
+
+        Rotors are taken to turn at a steady speed.
+        """
+        return self._driven_gear_losses(tau, qd) if drives.lossy(self.chain) else None
+
+    def _driven_gear_losses(self, tau: Scalars, qd: Scalars) -> Scalars:
+        return equation.driven_gear_losses(self.chain, tau, qd, self.fn)
+
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
         """Torques against the springs, (n,); with qd against their damping too."""
         return springs.spring_torque(self.chain, q, self.fn, qd)
@@ -355,6 +365,11 @@ class Drives(Arm):
         moving = here.spread(tau), here.spread(qd), here.spread(qdd)  # passive joints have no gear
         added = equation.gear_losses(self.chain, *moving, self.fn)
         return [added[k] for k in self.chain.active]
+
+    def _driven_gear_losses(self, tau: Scalars, qd: Scalars) -> Scalars:
+        here = self.here
+        lost = equation.driven_gear_losses(self.chain, here.spread(tau), here.spread(qd), self.fn)
+        return [lost[k] for k in self.chain.active]
 
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
         """Torques of the drives against the springs; with qd against their damping too."""

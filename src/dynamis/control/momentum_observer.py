@@ -27,7 +27,7 @@ class MomentumObserver(Observer):
     r += (1 - exp(-K dt)) (mean tau_ext since the last sample - r): stable for every K dt, and a
     constant tau_ext is found without bias.
 
-    Friction is that of the model at the measured velocity. At rest its law gives the offset alone:
+    Friction, losses of gears with it, is that of the model at the measured velocity. At rest its law gives the offset alone:
     what stiction carries there is reported as external torque, anywhere between the two values
     of `stiction(robot)`. It is not filtered away: contacts below that level cannot be told from it.
     """
@@ -102,8 +102,11 @@ def momentum_bias(arm: Arm, sample: Sample, turned: Scalars, friction: bool = Tr
 
 
 def _friction(arm: Arm, sample: Sample) -> Any:
-    """Friction; what it transmits follows from the torque of the drives, whatever pushes."""
-    own, more = arm.friction_torque(sample.qd), arm.driven_load_friction(sample.qd, sample.tau)
-    if more is None:
-        return own
-    return plus(own, more)
+    """Friction and losses of gears; what is transmitted follows from the torque of the drives."""
+    total = arm.friction_torque(sample.qd)
+    for more in (
+        arm.driven_load_friction(sample.qd, sample.tau),
+        arm.driven_gear_losses(sample.tau, sample.qd),
+    ):
+        total = total if more is None else plus(total, more)
+    return total

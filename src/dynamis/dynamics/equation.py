@@ -6,6 +6,7 @@ rest.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..model.chain import Chain, joint_friction
 from ..spatial.functions import Functions
@@ -183,11 +184,24 @@ def gear_losses(chain: Chain, tau: Scalars, qd: Scalars, qdd: Scalars, fn: Funct
     What goes through a gear is the motor's share less its own friction and what accelerates its
     rotor; a rotor that is a body of the tree (`rotors="full"`) counts as behind the gear.
     """
+    through = _through_gears(chain, tau, qd, qdd, fn)
+    return drives.felt(chain, [T * (factor - 1.0) for T, factor in through])
+
+
+def driven_gear_losses(chain: Chain, tau: Scalars, qd: Scalars, fn: Functions) -> list:
+    """Torque that gears take away of what drives exert, tau, rotors at a steady speed."""
+    through = _through_gears(chain, tau, qd, [0.0] * chain.n, fn)
+    return drives.felt(chain, [T * (1.0 - 1.0 / factor) for T, factor in through])
+
+
+def _through_gears(
+    chain: Chain, tau: Scalars, qd: Scalars, qdd: Scalars, fn: Functions
+) -> list[tuple[Any, Any]]:
+    """Torque through every gear in units of its joint, and how much more a lossy one needs."""
     u, ud, xd = drives.speeds(chain, qd), drives.speeds(chain, qdd), coupling.rates(chain, qd)
-    added = []
+    found = []
     for i, (motor, share) in enumerate(zip(chain.motors, drives.shares(chain, tau), strict=True)):
         rotor = 0.0 if chain.rotors else motor.inertia * ud[i]
         through = share - rotor - friction.motor_friction(chain, i, xd, fn)
-        factor = drives.input_factor(motor, through * u[i], fn)
-        added.append(through * (factor - 1.0))
-    return drives.felt(chain, added)
+        found.append((through, drives.input_factor(motor, through * u[i], fn)))
+    return found
