@@ -62,8 +62,9 @@ class IkPanel:
             robot, axes, turns = self.session.robot, (True, True, True), True
             if robot.model.closures:
                 axes, turns = handles(robot, robot.fk(self.session.q)[:3, :3])
+            view = self.session.view
             self._gizmo = self.session.client.scene.add_transform_controls(
-                "/target", scale=0.28 * self.session.view.arm.reach, depth_test=False,
+                view.new_name("/target"), scale=0.28 * view.arm.reach, depth_test=False,
                 visible=self.drag.value, active_axes=axes, disable_rotations=not turns,
             )  # fmt: skip
             self._gizmo.on_update(self._dragged)

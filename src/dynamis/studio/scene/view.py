@@ -27,9 +27,7 @@ KEPT = ("spring", "closure")  # colour classes that no mesh file draws
 class DrawnArm:
     """An arm of one tab's scene, drawn below the node `name`."""
 
-    def __init__(
-        self, scene: Any, robot: Robot, q: np.ndarray, visuals: Any = (), name: str = "/arm"
-    ):
+    def __init__(self, scene: Any, robot: Robot, q: np.ndarray, visuals: Any, name: str):
         self.robot, self.scene, self.name = robot, scene, name
         self.shape = solid(robot, SIDES)
         self.reach = self.shape.reach
@@ -236,6 +234,8 @@ class SceneView:
         client.gui.main_panel.set_width(PANEL)
         _lay_out(client)
         self._light()
+        self._named = 0  # nodes
+        self._pedestal: Any = None
         self._path: np.ndarray | None = None
         self.panel = client.gui.add_panel(visible=False)
         self._charts = self.panel.add_tab("Charts", "chart-line")
@@ -251,6 +251,15 @@ class SceneView:
     def charts(self) -> AbstractContextManager[Any]:
         """Where a page puts charts that are to be seen beside the arm."""
         return self._charts
+
+    def new_name(self, stem: str) -> str:
+        """A name that no node of this tab had, for a node in the place of one that is removed.
+
+        viser drops a removal that is not yet sent when a node of the same name is made: the page
+        would then keep what the old pose has and the new one, being the default, does not send.
+        """
+        self._named += 1
+        return f"{stem}{self._named}"
 
     def resized(self, width: int, height: int) -> None:
         """The page has so many pixels now, those of the style sheet, not of the screen."""
@@ -300,8 +309,8 @@ class SceneView:
             self.panel.dock_below(self.session.client.gui.main_panel)
 
     def _arm(self) -> DrawnArm:
-        session = self.session
-        return DrawnArm(session.client.scene, session.robot, session.q, session.visuals)
+        session, name = self.session, self.new_name("/arm")
+        return DrawnArm(session.client.scene, session.robot, session.q, session.visuals, name)
 
     def _moved(self) -> None:
         self.arm.move(self.session.q)
@@ -352,9 +361,11 @@ class SceneView:
             section_color=(190, 197, 204), plane_color=(244, 246, 248), plane_opacity=1.0,
             position=tuple(base + (self.floor - base @ up) * up),
         )  # fmt: skip
-        scene.remove_by_name("/pedestal")
+        if self._pedestal is not None:
+            self._pedestal.remove()
+            self._pedestal = None
         for part in found.parts:
-            node = drawn_part(scene, "/pedestal", part)
+            self._pedestal = node = drawn_part(scene, self.new_name("/pedestal"), part)
             node.wxyz, node.position = wxyz_of(self.arm.frames[0, :3, :3]), base
 
     def _sink(self, poses: np.ndarray) -> None:

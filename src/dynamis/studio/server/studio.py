@@ -142,33 +142,39 @@ class Studio:
     def _opened(self, client: Any) -> None:
         if client.client_id not in self.backend.admitted:
             return
-        with self._lock:
-            if len(self.sessions) >= MOST_TABS:
-                client.add_notification(
-                    title="Too many tabs",
-                    body=f"This studio has {MOST_TABS} open; close some and load again.",
-                    color="red",
-                    auto_close_seconds=None,
-                )
-                return
-            session = self.sessions[client.client_id] = Session(client, self.robot, self.visuals)
-            session.file = self.file
-        try:
-            session.uploads = Uploads(client, lambda why: session.say("Not taken", why, "red"))
-            SceneView(session)
-            tabs = client.gui.add_tab_group()
-            for title, panel in PANELS.items():
-                with tabs.add_tab(title):
-                    _fill(panel, session)
-            session.on_robot(lambda: _name(session))
-            _name(session)
-            session.run_script("tab.js", KEY=session.key, PAGES=",".join(PANELS))
-        except Exception:
-            if not session.closed.is_set():  # else: the tab went while its page was made
-                log.exception("a tab could not be made")
-        finally:
-            if client.client_id not in self.server.get_clients():
-                self._closed(client)  # it went before it was known here
+        session = Session(client, self.robot, self.visuals)
+        session.file = self.file
+        with session.lock:  # whatever changes it waits until all pages are made
+            with self._lock:
+                if len(self.sessions) >= MOST_TABS:
+                    client.add_notification(
+                        title="Too many tabs",
+                        body=f"This studio has {MOST_TABS} open; close some and load again.",
+                        color="red",
+                        auto_close_seconds=None,
+                    )
+                    return
+                self.sessions[client.client_id] = session
+            try:
+                self._make_pages(session)
+            except Exception:
+                if not session.closed.is_set():  # else: the tab went while its page was made
+                    log.exception("a tab could not be made")
+            finally:
+                if client.client_id not in self.server.get_clients():
+                    self._closed(client)  # it went before it was known here
+
+    def _make_pages(self, session: Session) -> None:
+        client = session.client
+        session.uploads = Uploads(client, lambda why: session.say("Not taken", why, "red"))
+        SceneView(session)
+        tabs = client.gui.add_tab_group()
+        for title, panel in PANELS.items():
+            with tabs.add_tab(title):
+                _fill(panel, session)
+        session.on_robot(lambda: _name(session))
+        _name(session)
+        session.run_script("tab.js", KEY=session.key, PAGES=",".join(PANELS))
 
     def _closed(self, client: Any) -> None:
         self.backend.admitted.discard(client.client_id)
