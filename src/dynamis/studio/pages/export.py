@@ -144,10 +144,10 @@ class ExportPanel:
         return self._written(f"_controller_{target}", write)
 
     def _run(self) -> tuple[str, bytes]:
-        run = self.bench.run
-        if run is None:
+        shown = self.bench.shown
+        if shown is None:
             raise OptionError("there is no run yet", "run a simulation on the Simulate page first")
-        return self._written("_run.csv", run.save)
+        return self._written(f"_{stem(shown.name, 'run')}.csv", shown.run.save)
 
     def _report(self) -> tuple[str, bytes]:
         estimate = self.bench.estimate
