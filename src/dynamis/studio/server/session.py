@@ -52,6 +52,7 @@ class Results:
     runs: list[NamedRun] = field(default_factory=list)
     last: int = 0  # number of the run that was made last; no other one gets it
     shown: NamedRun | None = None  # the one of them that is played and exported
+    uploaded: Any = None  # the file of the log, or one whose columns are yet to be chosen
     log: "Log | None" = None
     estimate: "Estimate | None" = None
 
