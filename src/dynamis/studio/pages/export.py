@@ -69,6 +69,10 @@ class ExportPanel:
             self._buttons({"Controller (.zip)": self._controller})
         with gui.add_folder("Results"):
             self._buttons({"Shown run (.csv)": self._run, "Identification (.html)": self._report})
+        session.remember(
+            "export", target=self.target, kernels=self.kernels, sample_time=self.sample_time,
+            inside=self.inside,
+        )  # fmt: skip
         for told in (session.on_robot, session.on_results, session.on_bench):
             told(self.show)
         self.show()

@@ -47,6 +47,7 @@ class IkPanel:
         self.take.on_click(lambda _: self._take())
         self.solve.on_click(lambda _: self._solve())
         self.turn.on_click(lambda _: self._step(1 if self.turn.value == "next" else -1))
+        session.remember("ik", inside=self.inside)
         session.on_robot(self._forget)
         self._forget()
 
@@ -265,6 +266,7 @@ class PosePanel:
         self.degrees.on_update(lambda _: self._rebuild())
         for box in self.shown.values():
             box.on_update(lambda _: self._show())
+        session.remember("pose", degrees=self.degrees, **self.shown)
         session.on_robot(self._rebuild)
         session.on_pose(self._follow)
         self._rebuild()

@@ -288,7 +288,10 @@ class SimulatePanel:
         self.fields.kind.on_update(lambda _: self._suit())
         self.fields.law.on_update(lambda _: self._suit())
         self.others.on_update(lambda _: self._show_others())
-        session.remember("simulate", **vars(self.fields))
+        session.remember(
+            "simulate", **vars(self.fields), speed=self.player.speed, others=self.others,
+            quantity=self.runs.quantity,
+        )  # fmt: skip
         session.on_robot(self._replaced)
         session.on_pose(self._put)
         session.on_results(self._show_run)
