@@ -123,7 +123,7 @@ class Studio:
         try:
             self.guard = Guard(
                 (HOST, self.server.get_port()), self.backend.key, host, port, self.token, names,
-                anywhere, {"resume": self.resume, "size": self.resized},
+                anywhere, {"resume": self.resume, "size": self.resized, "alive": self.has_tab},
             )  # fmt: skip
         except (OSError, OverflowError) as error:
             self.backend.stop()
@@ -175,6 +175,7 @@ class Studio:
         session.on_robot(lambda: _name(session))
         _name(session)
         session.run_script("tab.js", KEY=session.key, PAGES=",".join(PANELS))
+        session.run_script("alive.js", KEY=session.key)
 
     def _closed(self, client: Any) -> None:
         self.backend.admitted.discard(client.client_id)
@@ -205,6 +206,11 @@ class Studio:
             return False
         session.adopt(work)
         return True
+
+    def has_tab(self, key: str, _: str) -> bool:
+        """Whether a page is still connected to its session."""
+        with self._lock:
+            return any(session.key == key for session in self.sessions.values())
 
     def resized(self, key: str, size: str) -> bool:
         """The page of that session has WIDTHxHEIGHT pixels now; whether that could be noted."""
