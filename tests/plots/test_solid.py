@@ -5,7 +5,18 @@ import pytest
 
 import dynamis as dy
 from dynamis.plots.skeleton import skeleton
-from dynamis.plots.solid import COLOURS, ball, barrel, box, capsule, coil, frustum, solid, stand
+from dynamis.plots.solid import (
+    COLOURS,
+    Stand,
+    ball,
+    barrel,
+    box,
+    capsule,
+    coil,
+    frustum,
+    solid,
+    stand,
+)
 from tests.closed_mechanisms import five_bar
 from tests.plots.test_closed import mobile_platform
 from tests.plots.test_skeleton import tree
@@ -80,4 +91,20 @@ def test_nothing_is_below_the_floor_and_the_pedestal_ends_on_it(name):
     for part in ground.parts:
         heights = (part.vertices @ frames[0, 0, :3, :3].T + frames[0, 0, :3, 3]) @ shape.up
         assert heights.min() == pytest.approx(ground.floor, abs=1e-12)
-    assert bool(ground.parts) == (name not in ("five-bar", "delta"))
+    assert bool(ground.parts) == (robot.model.convention != "urdf")
+
+
+@pytest.mark.parametrize("name", ["ur10e", "irb120", "fr3", "palletizer"])
+def test_a_urdf_stands_on_the_floor_by_its_own_base(name):
+    """Its first joint is above the base (ur10e), or turns about the vertical at it (irb120)."""
+    robot = every(name)
+    shape, named = solid(robot), [*robot.configurations.values()] or [np.zeros(robot.n)]
+    frames = robot.frames(np.array(named))
+    assert stand(robot, shape, frames) == Stand(0.0, ())
+    assert (shape.corners(shape.transforms(frames)) @ shape.up).min() >= 0.0
+    low = np.array(named)
+    low[:, 1] += 1.9  # the arm below its base
+    ground = stand(robot, shape, robot.frames(low))
+    assert ground.floor < -0.1 and ground.parts == ()
+    wall = robot.with_gravity((-9.81, 0.0, 0.0))
+    assert stand(wall, solid(wall), frames).parts == ()

@@ -80,7 +80,7 @@ def dragged(tab, position, phase):
     from viser import TransformControlsEvent
 
     client = tab.session.client
-    target = client.scene._handle_from_transform_controls_name["/target"]
+    (target,) = client.scene._handle_from_transform_controls_name.values()
     target.position = position
     event = TransformControlsEvent(client, client.client_id, target, phase)
     for callback in target._impl_aux.update_cb:

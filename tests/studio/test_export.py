@@ -84,7 +84,9 @@ def test_run_and_controller_need_a_run_first(page, tmp_path):
     names = zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert name == "puma560_controller_c.zip"
     assert any(x.endswith(".c") for x in names) and any(x.endswith("Makefile") for x in names)
+    page.session.bench.rename("first: 1 s")
     name, content = saved(page, "Shown run (.csv)")
+    assert name == "puma560_first_1_s.csv"
     (tmp_path / name).write_bytes(content)
     log = dy.read_log(tmp_path / name)
     assert np.allclose(log.q, page.session.bench.run.q)

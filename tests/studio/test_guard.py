@@ -212,7 +212,8 @@ def test_functions_of_other_libraries_are_as_they_were(studio):
 
 def test_work_is_resumed_by_its_key_alone(secret):
     port, cookie = secret.guard.port, f"Cookie: dynamis_token_{secret.guard.port}={secret.token}"
-    for path in ("/resume/a/b", "/resume/a/../b", "/resume/a/", "/size/a/390x844", "/stop/a/b"):
+    for path in ("/resume/a/b", "/resume/a/../b", "/resume/a/", "/size/a/390x844", "/stop/a/b",
+                 "/alive/a/now"):  # fmt: skip
         assert status(port, get(port, target=path)) == 401
         assert status(port, get(port, cookie, target=path)) == 404
 

@@ -13,6 +13,7 @@ from dynamis.studio.pages.columns import LEFT_OUT, FileColumns, guessed, mapping
 from dynamis.studio.pages.identify import LARGEST_FILE, Trial, safe_name, uploaded_log
 
 from .conftest import Tab
+from .test_load import QuickTab, wait
 
 
 def npz(**arrays):
@@ -102,7 +103,51 @@ def test_columns_are_chosen_with_the_mouse(page, robot, recorded):
     log = page.session.bench.log
     assert np.allclose(log.q, recorded.q[:400], atol=1e-6)
     assert np.allclose(log.tau, recorded.tau[:400], atol=1e-6)
+    page.press("Choose its columns")
+    page.until(lambda: page.field("q of joint1").input_value() == "shoulder")
+    page.choose("q of joint2", "shoulder")
+    page.press("Choose its columns")
+    page.until(lambda: page.field("q of joint2").input_value() == "shoulder")
+    assert page.field("Unit of q").input_value() == "deg"
     assert page.errors == []
+
+
+def test_chosen_columns_are_there_again(compiled):
+    """For a file with the same columns, also in a page that was loaded again."""
+    from viser import UploadedFile
+
+    from dynamis.studio import Studio
+
+    columns, others = FileColumns(dict.fromkeys("abcde", 1)), FileColumns(dict.fromkeys("fghij", 1))
+    studio = Studio("planar-rr", port=0)
+    try:
+        tabs = [QuickTab(studio) for _ in range(2)]
+        wait(studio, lambda: len(studio.sessions) == 2)
+        first, again = studio.sessions.values()
+        with first.lock:
+            panel = first._settings["identify.columns"]
+            panel.offer(columns)
+            fields = panel._fields()
+            chosen = {name: x.options[-1] for name, x in fields.items() if hasattr(x, "options")}
+            chosen["sample time"] = 0.004
+            for name, value in chosen.items():
+                fields[name].value = value
+            panel.offer(others)
+            assert {x.value for x in panel._chosen["q"]} == {LEFT_OUT}
+            panel.offer(columns)
+            assert {name: x.value for name, x in panel._fields().items()} == chosen
+        head = ",".join("abcde").encode()
+        first.bench.uploaded = UploadedFile("log.csv", head + 9 * b"\n1,2,3,4,5")
+        again.adopt(first.work())
+        assert again.bench.uploaded is first.bench.uploaded
+        panel = again._settings["identify.columns"]
+        wait(studio, lambda: panel.folder.visible)  # the form was open
+        with again.lock:
+            assert {name: x.value for name, x in panel._fields().items()} == chosen
+        for tab in tabs:
+            tab.close()
+    finally:
+        studio.stop()
 
 
 def test_columns_are_guessed_by_their_names(robot):

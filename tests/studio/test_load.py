@@ -165,3 +165,35 @@ def test_too_many_tabs_are_told(compiled, monkeypatch):
         wait(studio, lambda: not studio.sessions)
     finally:
         studio.stop()
+
+
+def test_what_was_chosen_is_there_again(compiled):
+    """Every dropdown, box and slider but those that belong to a part or a pose of the robot."""
+    from dynamis.studio import Studio
+
+    studio = Studio("planar-rr", port=0)
+    try:
+        tabs = [QuickTab(studio) for _ in range(2)]
+        wait(studio, lambda: len(studio.sessions) == 2)
+        first, again = studio.sessions.values()
+        chosen = {}
+        with first.lock:
+            first.change_pose([0.3, 0.2])
+            for name, field in first._settings.items():
+                if hasattr(field, "options"):
+                    field.value = field.options[-1]
+                elif isinstance(field.value, bool):
+                    field.value = not field.value
+                elif hasattr(field, "max"):
+                    field.value = field.max
+                chosen[name] = field.value
+        assert {name.partition(".")[0] for name in chosen} == {
+            *("simulate", "equations", "identify", "export", "pose", "ik")
+        }
+        again.adopt(first.work())
+        with again.lock:
+            assert {name: field.value for name, field in again._settings.items()} == chosen
+        for tab in tabs:
+            tab.close()
+    finally:
+        studio.stop()

@@ -89,6 +89,9 @@ def test_visuals_follow_their_links_also_behind_fixed_joints(package):
         np.sqrt(0.5) * np.sin(0.35),
     )  # 0.7 about z, then 90 deg about y
     assert np.allclose(body._nodes[1].wxyz, [c, -s, c, s])
+    corners = body.corners(robot.frames([[0.0], q])).reshape(2, 4, 8, 3)  # poses, parts, of a box
+    np.testing.assert_allclose(corners.mean(axis=2)[1], places, atol=1e-12)
+    assert np.isclose(corners[..., 2].min(), -0.1)  # the base, half as high
 
 
 def test_another_description_of_the_robot_has_no_bodies(package):

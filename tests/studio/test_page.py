@@ -3,7 +3,7 @@
 import pytest
 
 from ..accessibility import serious_findings
-from .conftest import Tab
+from .conftest import NARROW, Tab
 
 SIZE = {"width": 1280, "height": 800}
 CHARTS = "Object.values(window.__viserTestpoints?.uplots ?? {}).map((x) => x.chart)"
@@ -51,3 +51,27 @@ def test_no_serious_finding_of_ours(large):
         large.open(title)
         large.sees(large.page.get_by_role("tab", name=title, selected=True))
         assert serious_findings(large.page, but=OF_VISER) == [], title
+
+
+@pytest.mark.parametrize("size", [SIZE, NARROW], ids=["wide", "narrow"])
+def test_an_end_of_the_server_is_said_in_words(browser, studio, size):
+    from dynamis.studio import Studio
+
+    served = Studio("planar-rr", port=0, token=False)
+    tab = Tab(browser, served, size)
+    note, first = tab.page.locator("#dynamis-alive"), tab.session
+    tab.session, tab.studio = None, studio  # which stays while the other one ends
+    assert not note.is_visible()
+    served.stop()
+    tab.until(lambda: note.is_visible() and "The studio does not answer" in note.inner_text())
+    assert serious_findings(tab.page, but=OF_VISER) == []
+    again = Studio("planar-rr", port=served.guard.port, token=False)  # the page comes back
+    tab.page.bring_to_front()
+    tab.until(lambda: again.sessions and not note.is_visible())
+    again.stop()
+    tab.until(note.is_visible)
+    secret = Studio("planar-rr", port=served.guard.port)  # another one, with a token
+    tab.until(lambda: "The studio was started again" in note.inner_text())
+    secret.stop()
+    assert first.closed.is_set() and tab.errors == []
+    tab.close()

@@ -70,6 +70,32 @@ def test_solutions_can_be_clicked_through(tab):
     assert tab.errors == []
 
 
+def test_the_target_appears_at_the_tool_or_where_it_was_typed(tab):
+    session = tab.session
+    (target,) = session.client.scene._handle_from_transform_controls_name.values()
+
+    def away():
+        """How far the target is from the tool."""
+        return np.abs(target.position - session.robot.fk(session.q)[:3, 3]).max()
+
+    for q in ([0.3, 0.9, -0.8, 0.4, 0.5, 0.6], np.zeros(6)):
+        session.change_pose(q)
+        assert away() > 0.1 and not target.visible
+        tab.click(tab.field("Target"))
+        tab.until(lambda: target.visible)
+        assert away() < 1e-4
+        session.change_pose(np.full(6, 0.2))  # a target that is shown stays
+        assert away() > 0.1
+        tab.click(tab.field("Target"))
+        tab.until(lambda: not target.visible)
+    tab.type("x, y, z (m)", "0.4")
+    tab.until(lambda: abs(target.position[2] - 0.4) < 1e-9)
+    tab.click(tab.field("Target"))
+    tab.until(lambda: target.visible)
+    assert abs(target.position[2] - 0.4) < 1e-9
+    assert tab.errors == []
+
+
 def test_limits_of_sliders():
     import dynamis as dy
     from dynamis.studio.pages.pose import slider_limits

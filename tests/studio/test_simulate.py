@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError
-from dynamis.studio.pages.chart import MOST, label, stem, thinned, thousands
+from dynamis.studio.pages.chart import MOST, label, legend, stem, thinned, thousands
 from dynamis.studio.pages.experiment import (
     LAWS,
     VISIBLE,
@@ -22,6 +22,7 @@ from dynamis.studio.pages.experiment import (
     with_friction,
 )
 from dynamis.studio.server.jobs import Job
+from dynamis.studio.server.session import MOST_RUNS, Results
 
 from .conftest import Tab
 
@@ -69,12 +70,40 @@ def test_the_first_run_moves_and_runs_are_compared(page):
     page.type("Name", "with 3 kg")
     page.until(lambda: bench.shown.name == "with 3 kg")
     page.says("with 3 kg")
+    page.type("Name", bench.runs[0].name)
+    page.says(f"another run is called '{bench.runs[0].name}'")
+    assert bench.shown.name == "with 3 kg"
     page.choose("Shown run", bench.runs[0].name)
     page.until(lambda: bench.run is first)
     page.press("Remove this run")
     page.until(lambda: bench.run is second)
     session.change_robot(dy.load("puma560"))
     assert bench.runs == []
+
+
+def test_no_two_runs_have_one_name():
+    """Numbers are not given again: not of runs that were removed or dropped, nor in another tab."""
+    seen, bench = [], Results()
+    for _ in range(MOST_RUNS + 3):
+        bench.keep("free motion", None)
+        seen.append(bench.shown.name)
+    assert seen == [f"{k + 1}: free motion" for k in range(MOST_RUNS + 3)]
+    bench.runs.remove(bench.shown)
+    bench.shown = bench.runs[0]
+    bench.rename(f" {MOST_RUNS + 4}:  free motion ")
+    with pytest.raises(OptionError, match=f"another run is called '{bench.runs[1].name}'"):
+        bench.rename(bench.runs[1].name)
+    with pytest.raises(OptionError, match="is empty"):
+        bench.rename(" ")
+    bench.keep("free motion", None)
+    assert bench.shown.name == f"{MOST_RUNS + 5}: free motion"
+    other = bench.copy()  # of a page that was duplicated
+    assert other.shown is other.runs[-1] and other.runs[-1] is not bench.shown
+    other.keep("free motion", None)
+    other.rename("own")
+    bench.rename("own")
+    for one in (bench, other):
+        assert len({x.name for x in one.runs}) == len(one.runs)
 
 
 @pytest.mark.thorough
@@ -225,5 +254,8 @@ def test_curves_are_short_finite_and_in_readable_units():
 
 def test_names_hold_no_markup():
     assert "<" not in label("<img src=x onerror=alert(1)>")
+    long = [f"with a payload at the tool, {k} kg" for k in (3, 5)]
+    assert legend(["short", long[0]]) == ["short", "with a payload at the t…"]
+    assert legend(long) == long
     assert stem("../../etc/passwd") == "etc_passwd"
     assert stem("") == stem("/..") == "robot"

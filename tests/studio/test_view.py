@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from .conftest import NARROW, Tab
+from .test_load import QuickTab, wait
 
 
 def drawn(tab):
@@ -144,3 +145,58 @@ def test_meshes_above_a_megabyte_are_drawn(tab, tmp_path):
         return (picture > 0.8 * others + 30).mean(axis=(0, 1))
 
     tab.until(lambda: seen().min() > 0.004, "not all of the balls are seen")
+
+
+class Poses:
+    """The poses of a page's nodes: they follow the messages as viser's page does."""
+
+    def __init__(self):
+        self.of = {}
+
+    def take(self, messages):
+        for message in messages:
+            name, kind = getattr(message, "name", None), type(message).__name__
+            if kind == "RemoveSceneNodeMessage":
+                self.of = {k: v for k, v in self.of.items() if f"{k}/".find(f"{name}/") != 0}
+            elif message.lifecycle_phase == "create" and message.entity_type == "scene":
+                self.of.setdefault(name, {"wxyz": (1.0, 0.0, 0.0, 0.0), "position": (0.0,) * 3})
+            elif kind == "SetOrientationMessage":
+                self.of[name]["wxyz"] = message.wxyz
+            elif kind == "SetPositionMessage":
+                self.of[name]["position"] = message.position
+
+
+TURNED = b"""<robot name="two"><link name="base"/><link name="upper"/>
+<joint name="turn" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
+</joint></robot>"""
+
+
+def test_another_robot_has_its_own_pose_also_where_its_messages_are_merged(compiled):
+    """A removal and what is made in its place wait together, as they do on a busy machine."""
+    import dynamis as dy
+    from dynamis.studio import Studio
+    from dynamis.studio.server.uploads import uploaded_robot
+
+    studio = Studio("puma560", port=0)
+    try:
+        tab, page = QuickTab(studio), Poses()
+        wait(studio, lambda: studio.sessions)
+        (session,) = studio.sessions.values()
+        scene = session.client.scene
+        buffer = scene._websock_interface.get_message_buffer()
+        with session.lock:
+            page.of = {
+                name: {"wxyz": node.wxyz, "position": node.position}
+                for name, node in scene._handle_from_node_name.items()
+            }
+        for robot in (uploaded_robot("two.urdf", TURNED), dy.load("scara"), dy.load("ur5e")):
+            with session.lock, session.client.atomic():
+                session.change_robot(robot)
+                page.take(list(buffer.message_from_id.values()))
+            assert set(page.of) == set(scene._handle_from_node_name)
+            for name, node in scene._handle_from_node_name.items():
+                np.testing.assert_allclose(page.of[name]["wxyz"], node.wxyz, err_msg=name)
+                np.testing.assert_allclose(page.of[name]["position"], node.position, err_msg=name)
+        tab.close()
+    finally:
+        studio.stop()

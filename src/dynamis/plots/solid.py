@@ -4,7 +4,7 @@ Links that no mesh file describes are tubes along the sticks of the skeleton, jo
 (revolute) or boxes (prismatic) around their axes. Animations, reports and the studio draw them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -101,6 +101,7 @@ def solid(robot: Robot, sides: int = SIDES, thickness: float = 1.0) -> Solid:
     builder.tool()
     builder.closures()
     builder.springs()
+    builder.flatten_foot(upright(robot.gravity))
     return Solid(_merged(builder.parts), arm.reach, upright(robot.gravity))
 
 
@@ -219,6 +220,27 @@ class _Builder:
                 r = self.radius[-1]
                 self.parts.append(SolidPart("spring", "spring", *coil(r, 0.18 * r), ends=ends))  # type: ignore[arg-type]
 
+    def flatten_foot(self, up: np.ndarray) -> None:
+        """End the round parts of a URDF's base where the base begins: it stands on the floor.
+
+        The same holds for a link that turns about the vertical there.
+        """
+        model, base = self.robot.model, float(self.arm.frames[0, :3, 3] @ up)
+        turning = [
+            k + 1
+            for k, parent in enumerate(self.parents)
+            if parent < 0 and not self.slides(k) and abs(float(self.arm.axes[k] @ up)) > 0.99
+        ]
+        if model.convention != "urdf" or not turning:
+            return
+        for i, part in enumerate(self.parts):
+            T = self.arm.frames[part.body]
+            heights = (part.vertices @ T[:3, :3].T + T[:3, 3]) @ up
+            near = base - DEEP * self.radius[0] < heights.min() < base
+            if part.ends is None and part.body in (0, *turning) and near:
+                higher = np.maximum(base - heights, 0.0)[:, None] * (up @ T[:3, :3])
+                self.parts[i] = replace(part, vertices=part.vertices + higher)
+
     def slides(self, k: int) -> bool:
         """Whether a joint is prismatic."""
         return self.arm.kinds[k] == "prismatic"
@@ -266,6 +288,7 @@ def turned_to(directions: np.ndarray) -> np.ndarray:
 # the ground an arm stands on: nothing of the arm is below the floor
 
 CLEAR = 0.08  # between the lowest point of the arm and the floor, per reach
+DEEP = 2.1  # half of a joint's cylinder that is upright at the base, per radius of the first link
 BEHIND = 5.0  # from a horizontal first axis to the column behind it, per radius of the first link
 
 
@@ -277,17 +300,29 @@ class Stand:
     parts: tuple[SolidPart, ...]
 
 
+def floor_below(robot: Robot, shape: Solid, base: float, lowest: float) -> float:
+    """Height of the floor of an arm whose base and lowest point are at these heights.
+
+    A URDF describes its base: that stands on the floor as it is, unless the arm reaches lower.
+    """
+    lowest = min(base, lowest)
+    stands = robot.model.convention == "urdf" and base - lowest < DEEP * THICK * shape.reach
+    return lowest if stands else lowest - CLEAR * shape.reach
+
+
 def stand(robot: Robot, shape: Solid, frames: np.ndarray, sides: int = SIDES) -> Stand:
     """The floor below every pose of `frames` (..., links + 1, 4, 4), and a pedestal on it.
 
-    Where the first axis is level the column stands behind the arm. Mechanisms that stand on
-    several joints have none.
+    A URDF and mechanisms that stand on several joints have no pedestal. Where the first axis is
+    level the column stands behind the arm.
     """
     frames = frames.reshape(-1, *frames.shape[-3:])
     heights = shape.corners(shape.transforms(frames)) @ shape.up
     base, r = frames[0, 0], THICK * shape.reach
     own = float(base[:3, 3] @ shape.up)
-    floor = min(float(heights.min()) - CLEAR * shape.reach, own - CLEAR * shape.reach)
+    floor = floor_below(robot, shape, own, float(heights.min()))
+    if robot.model.convention == "urdf":
+        return Stand(floor, ())
     arm = skeleton(robot, np.zeros(robot.n))
     first = robot.model.parents.index(-1)
     axis = arm.axes[first]

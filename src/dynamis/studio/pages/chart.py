@@ -22,6 +22,12 @@ def label(text: str, longest: int = 24) -> str:
     return words if len(words) <= longest else f"{words[: longest - 1]}…"
 
 
+def legend(names: Sequence[str]) -> list[str]:
+    """Names in a legend, longer where they would be the same."""
+    found = [label(name) for name in names]
+    return found if len({*found}) == len(found) else [label(name, LONGEST_STEM) for name in names]
+
+
 def stem(text: str, nameless: str = "robot") -> str:
     """A file name without its ending, of any text."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", str(text)).strip("_-")[:LONGEST_STEM] or nameless
@@ -97,9 +103,9 @@ class Chart:
         if self._plot is not None:
             self._plot.remove()
         curves = [
-            {"label": label(name), "stroke": COLOURS[i % len(COLOURS)], "width": 1.5,
+            {"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 1.5,
              "points": {"show": False}}
-            for i, name in enumerate(self._names)
+            for i, name in enumerate(legend(self._names))
         ]  # fmt: skip
         if self.has_now:
             line = {"label": "now", "scale": "now", "stroke": "#444444", "points": {"show": False}}

@@ -124,7 +124,10 @@ def mapping(
 
 
 class ColumnsPanel:
-    """Dropdowns for an uploaded log; `read(options)` gets what they say, for `read_log`."""
+    """Dropdowns for an uploaded log; `read(options)` gets what they say, for `read_log`.
+
+    What was chosen for columns of these names is there again when they are offered again.
+    """
 
     def __init__(self, session: Session, read: Callable[[dict[str, Any]], None]):
         self.session, self._read = session, read
@@ -135,6 +138,8 @@ class ColumnsPanel:
             self.error = gui.add_markdown("", visible=False)
         self._made: list[Any] = []
         self._columns = FileColumns({})
+        self._joints: tuple[str, ...] = ()
+        self._kept: dict[Any, dict[str, Any]] = {}  # choices, by columns and joints
         self._chosen: dict[str, list[Any]] = {}
         self._units: dict[str, Any] = {}
 
@@ -142,14 +147,36 @@ class ColumnsPanel:
         """No log to choose columns of."""
         self.folder.visible = False
 
+    @property
+    def value(self) -> dict[Any, dict[str, Any]]:
+        """All choices so far, which another tab may continue with."""
+        if self._made:
+            self._kept[self._case()] = {name: x.value for name, x in self._fields().items()}
+        return dict(self._kept)
+
+    @value.setter
+    def value(self, given: Mapping[Any, dict[str, Any]]) -> None:
+        self._kept = dict(given)
+
+    def _case(self) -> Any:
+        """What choices belong to: columns, joints, and the fields that their kinds have."""
+        return tuple(self._columns.widths.items()), self._joints, tuple(self._fields())
+
+    def _fields(self) -> dict[str, Any]:
+        """Everything to choose, by name."""
+        columns = {f"{k} {i}": x for k, row in self._chosen.items() for i, x in enumerate(row)}
+        units = {f"unit of {key}": x for key, x in self._units.items()}
+        return {**columns, **units, "sample time": self.sample_time}
+
     def offer(self, columns: FileColumns) -> None:
-        """Fields for the columns of a file, filled in as far as their names say."""
+        """Fields for the columns of a file: as last chosen, or as far as their names say."""
         with self.session.lock:
+            kept = self.value
             for made in self._made:
                 made.remove()
             self._made, self._chosen, self._units = [], {}, {}
             self._columns, robot = columns, self.session.robot
-            joints = robot.drive_names
+            self._joints = joints = tuple(robot.drive_names)
             guess = guessed(columns, joints)
             show(self.error, "")
             self.why.content = f"Which of the {len(columns.widths)} columns is which?"
@@ -158,6 +185,9 @@ class ColumnsPanel:
                 for key in QUANTITIES:
                     self._quantity(key, joints, guess[key], columns.wide(len(joints)))
                 self._button()
+            fields = self._fields()
+            for name, chosen in kept.get(self._case(), {}).items():
+                fields[name].value = chosen
             self.folder.visible = True
 
     def _add(self, made: Any) -> Any:

@@ -274,6 +274,10 @@ class EquationsPanel:
         self.page.on_click(lambda _: self._download())
         for field in (self.show, self.quantity):
             field.on_update(lambda _: self._suit())
+        session.remember(
+            "equations", show=self.show, method=self.method, quantity=self.quantity, row=self.row,
+            column=self.column,
+        )  # fmt: skip
         session.on_robot(self._replaced)
         self._suit()
 

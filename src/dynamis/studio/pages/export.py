@@ -69,6 +69,10 @@ class ExportPanel:
             self._buttons({"Controller (.zip)": self._controller})
         with gui.add_folder("Results"):
             self._buttons({"Shown run (.csv)": self._run, "Identification (.html)": self._report})
+        session.remember(
+            "export", target=self.target, kernels=self.kernels, sample_time=self.sample_time,
+            inside=self.inside,
+        )  # fmt: skip
         for told in (session.on_robot, session.on_results, session.on_bench):
             told(self.show)
         self.show()
@@ -144,10 +148,10 @@ class ExportPanel:
         return self._written(f"_controller_{target}", write)
 
     def _run(self) -> tuple[str, bytes]:
-        run = self.bench.run
-        if run is None:
+        shown = self.bench.shown
+        if shown is None:
             raise OptionError("there is no run yet", "run a simulation on the Simulate page first")
-        return self._written("_run.csv", run.save)
+        return self._written(f"_{stem(shown.name, 'run')}.csv", shown.run.save)
 
     def _report(self) -> tuple[str, bytes]:
         estimate = self.bench.estimate

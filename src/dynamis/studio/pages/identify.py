@@ -161,8 +161,9 @@ class IdentifyPanel:
         with gui.add_folder("Log"):
             self.upload = gui.add_upload_button("Upload (.csv, .npz, .parquet)")
             self.choose = gui.add_button("Choose its columns", icon="columns", visible=False)
-            self.columns = ColumnsPanel(session, lambda options: self._read(self._file, options))
-            self._file: Any = None  # what was uploaded last
+            self.columns = ColumnsPanel(
+                session, lambda options: self._read(self.bench.uploaded, options)
+            )
             self.period = gui.add_slider("Seconds", 2.0, 20.0, 1.0, 6.0)
             self.heavier = gui.add_slider(
                 "Heavier (%)", -30.0, 50.0, 1.0, 10.0,
@@ -204,7 +205,7 @@ class IdentifyPanel:
         by_hand(self.joint, self._draw)
         session.remember(
             "identify", friction=self.friction, estimator=self.estimator, prior=self.prior,
-            period=self.period, heavier=self.heavier, noise=self.noise,
+            period=self.period, heavier=self.heavier, noise=self.noise, columns=self.columns,
         )  # fmt: skip
         session.on_robot(self._replaced)
         session.on_results(self._resumed)
@@ -217,25 +218,28 @@ class IdentifyPanel:
         same = self.bench.log is None or self.bench.log.n == len(self.session.robot.driven)
         if self._keeping or (self.session.kept and same):
             return
-        self.bench.log = self.bench.estimate = None
+        self.bench.log = self.bench.estimate = self.bench.uploaded = None
         self.session.results_changed()
         self.results.visible = self.choose.visible = False
         self.columns.hide()
-        self._file = None
         self.log_job.say("No log yet.")
         self.job.clear()
 
     def _resumed(self) -> None:
         """Results that the tab had before it was loaded again."""
+        self.choose.visible = self.bench.uploaded is not None
         if self.bench.log is not None:
             self._tell_log(self.bench.log)
+        else:
+            self._choose()
         if self.bench.estimate is not None:
             self._shown(self.bench.estimate)
 
     # the log
 
     def _read(self, file: Any, options: Any = None) -> None:
-        robot, self._file = self.session.robot, file
+        robot, self.bench.uploaded = self.session.robot, file
+        self.session.touched = True
 
         def work(say: Any) -> Log | tuple[FileColumns, str]:
             try:
@@ -248,7 +252,7 @@ class IdentifyPanel:
 
     def _choose(self) -> None:
         """Let the columns be chosen, also of a log whose columns were recognised."""
-        file = self._file
+        file = self.bench.uploaded
         if file is not None:
             self.log_job.start(
                 "reading the columns",
@@ -258,12 +262,12 @@ class IdentifyPanel:
 
     def _make(self) -> None:
         robot = self.session.robot
-        self._file = None
+        self.bench.uploaded = None
         trial = Trial(*(float(x.value) for x in (self.period, self.heavier, self.noise)))
         self.log_job.start("simulating a log", lambda say: trial.log(robot, say), self._got)
 
     def _got(self, found: Log | tuple[FileColumns, str]) -> None:
-        self.choose.visible = self._file is not None
+        self.choose.visible = self.bench.uploaded is not None
         if isinstance(found, tuple):
             columns, error = found
             self.columns.offer(columns)

@@ -39,13 +39,15 @@ class IkPanel:
         self._solutions: np.ndarray = np.zeros((0, session.robot.n))
         self._residual, self._about, self._at, self._asked = np.zeros(0), "", 0, 0
         self._gizmo: Any = None
+        self._typed = False  # whether the target was typed and is not yet solved
         self._latest = Latest(self._lead)
         self.drag.on_update(lambda _: self._show_target())
         for field in (self.position, self.rpy):
-            by_hand(field, self._place_target)
+            by_hand(field, self._type)
         self.take.on_click(lambda _: self._take())
         self.solve.on_click(lambda _: self._solve())
         self.turn.on_click(lambda _: self._step(1 if self.turn.value == "next" else -1))
+        session.remember("ik", inside=self.inside)
         session.on_robot(self._forget)
         self._forget()
 
@@ -62,8 +64,9 @@ class IkPanel:
             robot, axes, turns = self.session.robot, (True, True, True), True
             if robot.model.closures:
                 axes, turns = handles(robot, robot.fk(self.session.q)[:3, :3])
+            view = self.session.view
             self._gizmo = self.session.client.scene.add_transform_controls(
-                "/target", scale=0.28 * self.session.view.arm.reach, depth_test=False,
+                view.new_name("/target"), scale=0.28 * view.arm.reach, depth_test=False,
                 visible=self.drag.value, active_axes=axes, disable_rotations=not turns,
             )  # fmt: skip
             self._gizmo.on_update(self._dragged)
@@ -73,6 +76,12 @@ class IkPanel:
         with self.session.lock:
             T = self.session.robot.fk(self.session.q)
             self._fill(T[:3, 3], T[:3, :3])
+            self._place_target()
+            self._typed = False
+
+    def _type(self) -> None:
+        with self.session.lock:
+            self._typed = True
             self._place_target()
 
     def _fill(self, position: np.ndarray, R: np.ndarray) -> None:
@@ -85,7 +94,10 @@ class IkPanel:
         self._gizmo.wxyz = wxyz_of(T[:3, :3])
 
     def _show_target(self) -> None:
+        """The target appears where it was typed, else at the tool, wherever that is by now."""
         with self.session.lock:
+            if self.drag.value and not self._typed:
+                self._take()
             self._gizmo.visible = self.drag.value
 
     def _dragged(self, event: Any) -> None:
@@ -158,6 +170,7 @@ class IkPanel:
     def _show_solution(self) -> None:
         count = len(self._solutions)
         self.turn.visible = count > 1
+        self._typed = self._typed and not count
         if not count:
             show(self.answer, f"**No solution.** {self._about}")
             return
@@ -253,6 +266,7 @@ class PosePanel:
         self.degrees.on_update(lambda _: self._rebuild())
         for box in self.shown.values():
             box.on_update(lambda _: self._show())
+        session.remember("pose", degrees=self.degrees, **self.shown)
         session.on_robot(self._rebuild)
         session.on_pose(self._follow)
         self._rebuild()

@@ -15,6 +15,7 @@ from ..server.jobs import Job, by_hand, in_thread
 from ..server.session import NamedRun, Session, plain, show
 from .chart import MOST, Chart, markdown_table, short
 from .experiment import LAWS, TUNED, Experiment, Gains, away, target, targets
+from .parts import TextField
 
 # playback of a motion in the scene
 
@@ -153,7 +154,8 @@ class RunsPanel:
         self.folder = gui.add_folder("Runs", visible=False)
         with self.folder:
             self.choice = gui.add_dropdown("Shown run", ("",))
-            self.name = gui.add_text("Name", "", hint="of the shown run")
+            self.name = TextField(session, "Name", self._rename)
+            self._named: NamedRun | None = None  # the run whose name the field shows
             self.remove = gui.add_button("Remove this run", icon="trash")
         self.compare = gui.add_folder("Compare runs", visible=False)
         with self.compare:
@@ -162,7 +164,6 @@ class RunsPanel:
             self.chart = Chart(gui, "Compared", now=False)
             self.table = gui.add_markdown("")
         by_hand(self.choice, self._choose)
-        by_hand(self.name, self._rename)
         self.remove.on_click(lambda _: self._remove())
         for field in (self.joint, self.quantity):
             by_hand(field, self.follow)
@@ -176,7 +177,9 @@ class RunsPanel:
             if shown is None:
                 return
             self.choice.options = tuple(x.name for x in runs)
-            self.choice.value, self.name.value = shown.name, shown.name
+            self.choice.value = shown.name
+            self.name.set(shown.name, "Name", another=shown is not self._named)
+            self._named = shown
             joints = _driven_names(shown.run)
             if tuple(self.joint.options) != joints:
                 moved = np.ptp(np.nan_to_num(shown.run.q[:, _driven(shown.run)]), axis=0)
@@ -211,16 +214,9 @@ class RunsPanel:
                 self.bench.shown = found[0]
                 self._show()
 
-    def _rename(self) -> None:
-        with self.session.lock:
-            shown, name = self.bench.shown, " ".join(self.name.value.split())[:60]
-            if shown is None or not name or any(x.name == name for x in self.bench.runs):
-                return
-            shown.name = name
-            self.choice.options = tuple(x.name for x in self.bench.runs)
-            self.choice.value = name
-            if len(self.bench.runs) > 1:
-                self._compare(self.bench.runs)
+    def _rename(self, name: str) -> None:
+        self.bench.rename(name)
+        self.follow()
 
     def _remove(self) -> None:
         with self.session.lock:
@@ -292,7 +288,10 @@ class SimulatePanel:
         self.fields.kind.on_update(lambda _: self._suit())
         self.fields.law.on_update(lambda _: self._suit())
         self.others.on_update(lambda _: self._show_others())
-        session.remember("simulate", **vars(self.fields))
+        session.remember(
+            "simulate", **vars(self.fields), speed=self.player.speed, others=self.others,
+            quantity=self.runs.quantity,
+        )  # fmt: skip
         session.on_robot(self._replaced)
         session.on_pose(self._put)
         session.on_results(self._show_run)
@@ -419,21 +418,20 @@ class SimulatePanel:
         """Simulate in the background."""
         if not self.job.is_running:
             self.player.pause()
-        self.job.start("simulating", lambda say: self.asked().run(), self._done)
+        self.job.start("simulating", lambda say: self._simulated(), self._done)
 
-    def _done(self, result: tuple[Run, Controller | None, Any]) -> None:
-        run, controller, reference = result
+    def _simulated(self) -> tuple[str, Run, Controller | None, Any]:
+        """What the fields describe, in words, and its run: the fields may change meanwhile."""
+        with self.session.lock:
+            f, wanted = self.fields, self.asked()
+            move = f"{f.law.value}, to {f.target.value}"
+        return ("free motion" if wanted.target is None else move), *wanted.run()
+
+    def _done(self, result: tuple[str, Run, Controller | None, Any]) -> None:
         self.session.touched = True
-        self.bench.keep(NamedRun(self._name(controller), run, controller, reference))
+        self.bench.keep(*result)
         self._show_run()
         self.player.play()
-
-    def _name(self, controller: Controller | None) -> str:
-        """What the run is, with a number that no other one has."""
-        f, taken = self.fields, {x.name.partition(":")[0] for x in self.bench.runs}
-        number = next(k for k in range(1, 1000) if str(k) not in taken)
-        what = "free motion" if controller is None else f"{f.law.value}, to {f.target.value}"
-        return f"{number}: {what}"
 
     def _show_run(self) -> None:
         """The run that is to be shown, at its start; nothing where there is none."""

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from ... import templates
 from ...plots.skeleton import TRACE
-from ...plots.solid import COLOURS, THICK, SolidPart, solid, stand, turned_to, upright
+from ...plots.solid import COLOURS, THICK, SolidPart, floor_below, solid, stand, turned_to, upright
 from ...robot import Robot
 from ...spatial.frames import matrix
 from ..server.session import Session
@@ -27,9 +27,7 @@ KEPT = ("spring", "closure")  # colour classes that no mesh file draws
 class DrawnArm:
     """An arm of one tab's scene, drawn below the node `name`."""
 
-    def __init__(
-        self, scene: Any, robot: Robot, q: np.ndarray, visuals: Any = (), name: str = "/arm"
-    ):
+    def __init__(self, scene: Any, robot: Robot, q: np.ndarray, visuals: Any, name: str):
         self.robot, self.scene, self.name = robot, scene, name
         self.shape = solid(robot, SIDES)
         self.reach = self.shape.reach
@@ -65,7 +63,12 @@ class DrawnArm:
         self._name(every[:, :3, 3])
 
     def points(self, frames: np.ndarray) -> np.ndarray:
-        """Corners of all parts at the poses of frames (..., links + 1, 4, 4), (M, 3)."""
+        """Corners of all parts at the poses of frames (..., links + 1, 4, 4), (M, 3).
+
+        They are those of the meshes where there are any.
+        """
+        if self.body:
+            return self.body.corners(frames)
         return self.shape.corners(self.shape.transforms(frames)).reshape(-1, 3)
 
     def show(self, shown: Collection[str]) -> None:
@@ -156,23 +159,23 @@ class RobotVisuals:
         self._carrier = [places[v.link][0] for v in fitting]
         self._offset = np.array([places[v.link][1] @ v.T for v in fitting]).reshape(-1, 4, 4)
         self._boxes = [np.asarray(v.mesh.bounding_box.vertices) for v in fitting]
-        self._T = self._offset
         self._nodes = [_drawn(scene, f"{name}/body{i}", v) for i, v in enumerate(fitting)]
 
     def __bool__(self) -> bool:
         return bool(self._nodes)
 
-    @property
-    def corners(self) -> np.ndarray:
-        """Corners of every part's box at the last pose, (M, 3)."""
-        found = [box @ T[:3, :3].T + T[:3, 3] for box, T in zip(self._boxes, self._T, strict=True)]
-        return np.array(found).reshape(-1, 3)
+    def corners(self, frames: np.ndarray) -> np.ndarray:
+        """Corners of every part's box at the poses of frames (..., links + 1, 4, 4), (M, 3)."""
+        T = frames[..., self._carrier, :, :] @ self._offset
+        boxes = np.array(self._boxes)
+        found = boxes @ np.swapaxes(T[..., :3, :3], -1, -2) + T[..., None, :3, 3]
+        return found.reshape(-1, 3)
 
     def move(self, frames: np.ndarray) -> None:
         """Follow the frames of base and links."""
         if not self._nodes:
             return
-        T = self._T = frames[self._carrier] @ self._offset
+        T = frames[self._carrier] @ self._offset
         wxyz = wxyz_of(T[:, :3, :3])
         for node, quaternion, place in zip(self._nodes, wxyz, T[:, :3, 3], strict=True):
             node.wxyz, node.position = quaternion, place
@@ -236,6 +239,8 @@ class SceneView:
         client.gui.main_panel.set_width(PANEL)
         _lay_out(client)
         self._light()
+        self._named = 0  # nodes
+        self._pedestal: Any = None
         self._path: np.ndarray | None = None
         self.panel = client.gui.add_panel(visible=False)
         self._charts = self.panel.add_tab("Charts", "chart-line")
@@ -251,6 +256,15 @@ class SceneView:
     def charts(self) -> AbstractContextManager[Any]:
         """Where a page puts charts that are to be seen beside the arm."""
         return self._charts
+
+    def new_name(self, stem: str) -> str:
+        """A name that no node of this tab had, for a node in the place of one that is removed.
+
+        viser drops a removal that is not yet sent when a node of the same name is made: the page
+        would then keep what the old pose has and the new one, being the default, does not send.
+        """
+        self._named += 1
+        return f"{stem}{self._named}"
 
     def resized(self, width: int, height: int) -> None:
         """The page has so many pixels now, those of the style sheet, not of the screen."""
@@ -300,8 +314,8 @@ class SceneView:
             self.panel.dock_below(self.session.client.gui.main_panel)
 
     def _arm(self) -> DrawnArm:
-        session = self.session
-        return DrawnArm(session.client.scene, session.robot, session.q, session.visuals)
+        session, name = self.session, self.new_name("/arm")
+        return DrawnArm(session.client.scene, session.robot, session.q, session.visuals, name)
 
     def _moved(self) -> None:
         self.arm.move(self.session.q)
@@ -341,8 +355,9 @@ class SceneView:
         """Floor and pedestal below some poses."""
         scene, robot, shape = self.session.client.scene, self.session.robot, self.arm.shape
         found = stand(robot, shape, poses, SIDES)
-        corners = self.arm.body.corners
-        self.floor = min([found.floor, *(corners @ shape.up)])
+        lowest = float((self.arm.points(poses) @ shape.up).min())
+        own = float(self.arm.frames[0, :3, 3] @ shape.up)
+        self.floor = floor_below(robot, shape, own, lowest)
         up, side, front = _axes(robot.gravity)
         plane = "".join("xyz"[int(np.argmax(np.abs(v)))] for v in (side, front))
         base, reach = self.arm.frames[0, :3, 3], self.arm.reach
@@ -352,15 +367,17 @@ class SceneView:
             section_color=(190, 197, 204), plane_color=(244, 246, 248), plane_opacity=1.0,
             position=tuple(base + (self.floor - base @ up) * up),
         )  # fmt: skip
-        scene.remove_by_name("/pedestal")
+        if self._pedestal is not None:
+            self._pedestal.remove()
+            self._pedestal = None
         for part in found.parts:
-            node = drawn_part(scene, "/pedestal", part)
+            self._pedestal = node = drawn_part(scene, self.new_name("/pedestal"), part)
             node.wxyz, node.position = wxyz_of(self.arm.frames[0, :3, :3]), base
 
     def _sink(self, poses: np.ndarray) -> None:
         """Lower the floor where the arm would go through it."""
         lowest = float((self.arm.points(poses) @ self.arm.shape.up).min())
-        if lowest < self.floor:
+        if lowest < self.floor - SAME * self.arm.reach:
             self._stand(np.concatenate([self._poses(), poses]))
 
     def _look(self, poses: np.ndarray | None = None) -> None:
@@ -369,7 +386,7 @@ class SceneView:
         poses = self._poses() if poses is None else np.concatenate([self.arm.frames[None], poses])
         self._stand(poses)
         up, side, front = _axes(self.session.robot.gravity)
-        points = np.concatenate([self.arm.points(poses), self.arm.body.corners])
+        points = self.arm.points(poses)
         back = 0.62 * side - 0.68 * front + 0.36 * up
         back /= np.linalg.norm(back)
         right = np.cross(up, back) / np.linalg.norm(np.cross(up, back))

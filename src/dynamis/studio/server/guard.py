@@ -4,8 +4,9 @@ A page of any web site can make a visitor's browser send requests to 127.0.0.1. 
 reaches the studio, the request must name its host (against DNS rebinding), come from its own page
 (Origin), and carry the token if there is one. One request per connection; only GET is answered,
 and only fields that the studio needs are passed on. The guard itself answers `/resume/KEY/KEY`,
-with which a page that was loaded again asks for the work that it had, and `/size/KEY/WIDTHxHEIGHT`,
-with which a page says how large it is now.
+with which a page that was loaded again asks for the work that it had, `/size/KEY/WIDTHxHEIGHT`,
+with which a page says how large it is now, and `/alive/KEY/now`, with which it finds out whether
+the studio still runs and knows it.
 
 The server behind listens on loopback at a port of its own and has no access control. viser has no
 hook before a web socket is accepted, and functions of viser and websockets are not replaced: a

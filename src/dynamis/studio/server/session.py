@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import templates
 from ...dynamics.mobility import assemblies
-from ...errors import ClosureError, DynamisError, ModelError
+from ...errors import ClosureError, DynamisError, ModelError, OptionError
 from ...robot import Robot
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ JOINER = "\u2060"  # a space of no width that nothing breaks at
 
 
 MOST_RUNS = 8  # simulations kept for comparison; the oldest is dropped
+LONGEST_NAME = 60  # characters, of a run
 
 
 @dataclass(eq=False)
@@ -49,7 +50,9 @@ class Results:
     """What the pages of a tab share; None where there is none yet, or none of this robot."""
 
     runs: list[NamedRun] = field(default_factory=list)
+    last: int = 0  # number of the run that was made last; no other one gets it
     shown: NamedRun | None = None  # the one of them that is played and exported
+    uploaded: Any = None  # the file of the log, or one whose columns are yet to be chosen
     log: "Log | None" = None
     estimate: "Estimate | None" = None
 
@@ -57,10 +60,29 @@ class Results:
     controller = property(lambda self: None if self.shown is None else self.shown.controller)
     reference = property(lambda self: None if self.shown is None else self.shown.reference)
 
-    def keep(self, made: NamedRun) -> None:
-        """One more simulation, which is then the one that is shown."""
-        self.runs = [*self.runs, made][-MOST_RUNS:]
-        self.shown = made
+    def keep(self, what: str, run: "Run", controller: Any = None, reference: Any = None) -> None:
+        """One more simulation, by its number and `what` it is; it is then the one that is shown."""
+        self.last += 1
+        while any(x.name == f"{self.last}: {what}" for x in self.runs):  # a name given by hand
+            self.last += 1
+        self.shown = NamedRun(f"{self.last}: {what}", run, controller, reference)
+        self.runs = [*self.runs, self.shown][-MOST_RUNS:]
+
+    def rename(self, name: str) -> None:
+        """Another name for the run that is shown; one that another run has is refused."""
+        name = " ".join(name.split())[:LONGEST_NAME]
+        if self.shown is None or name == self.shown.name:
+            return
+        if not name:
+            raise OptionError("the name is empty, expected a text")
+        if any(x.name == name for x in self.runs):
+            raise OptionError(f"another run is called {name!r}", "choose another name")
+        self.shown.name = name
+
+    def copy(self) -> "Results":
+        """The same results for another tab, which may rename its runs."""
+        runs = {id(x): replace(x) for x in self.runs}
+        return replace(self, runs=[*runs.values()], shown=runs.get(id(self.shown)))
 
 
 @dataclass(frozen=True)
@@ -162,7 +184,7 @@ class Session:
         """What there is to continue in another tab."""
         with self.lock:
             settings = {name: field.value for name, field in self._settings.items()}
-            results = replace(self.bench, runs=list(self.bench.runs))
+            results = self.bench.copy()
             return Work(self.loaded, self.robot, self.placed, results, settings, self.file)
 
     def adopt(self, work: Work) -> None:
@@ -178,7 +200,7 @@ class Session:
                 known = self._settings.get(name)
                 if known is not None and value in getattr(known, "options", (value,)):
                     known.value = value
-            vars(self.bench).update(vars(replace(work.results, runs=list(work.results.runs))))
+            vars(self.bench).update(vars(work.results.copy()))
             self._tell("results")
 
     def run_script(self, name: str, **values: str) -> None:

@@ -123,7 +123,7 @@ class Studio:
         try:
             self.guard = Guard(
                 (HOST, self.server.get_port()), self.backend.key, host, port, self.token, names,
-                anywhere, {"resume": self.resume, "size": self.resized},
+                anywhere, {"resume": self.resume, "size": self.resized, "alive": self.has_tab},
             )  # fmt: skip
         except (OSError, OverflowError) as error:
             self.backend.stop()
@@ -142,33 +142,40 @@ class Studio:
     def _opened(self, client: Any) -> None:
         if client.client_id not in self.backend.admitted:
             return
-        with self._lock:
-            if len(self.sessions) >= MOST_TABS:
-                client.add_notification(
-                    title="Too many tabs",
-                    body=f"This studio has {MOST_TABS} open; close some and load again.",
-                    color="red",
-                    auto_close_seconds=None,
-                )
-                return
-            session = self.sessions[client.client_id] = Session(client, self.robot, self.visuals)
-            session.file = self.file
-        try:
-            session.uploads = Uploads(client, lambda why: session.say("Not taken", why, "red"))
-            SceneView(session)
-            tabs = client.gui.add_tab_group()
-            for title, panel in PANELS.items():
-                with tabs.add_tab(title):
-                    _fill(panel, session)
-            session.on_robot(lambda: _name(session))
-            _name(session)
-            session.run_script("tab.js", KEY=session.key, PAGES=",".join(PANELS))
-        except Exception:
-            if not session.closed.is_set():  # else: the tab went while its page was made
-                log.exception("a tab could not be made")
-        finally:
-            if client.client_id not in self.server.get_clients():
-                self._closed(client)  # it went before it was known here
+        session = Session(client, self.robot, self.visuals)
+        session.file = self.file
+        with session.lock:  # whatever changes it waits until all pages are made
+            with self._lock:
+                if len(self.sessions) >= MOST_TABS:
+                    client.add_notification(
+                        title="Too many tabs",
+                        body=f"This studio has {MOST_TABS} open; close some and load again.",
+                        color="red",
+                        auto_close_seconds=None,
+                    )
+                    return
+                self.sessions[client.client_id] = session
+            try:
+                self._make_pages(session)
+            except Exception:
+                if not session.closed.is_set():  # else: the tab went while its page was made
+                    log.exception("a tab could not be made")
+            finally:
+                if client.client_id not in self.server.get_clients():
+                    self._closed(client)  # it went before it was known here
+
+    def _make_pages(self, session: Session) -> None:
+        client = session.client
+        session.uploads = Uploads(client, lambda why: session.say("Not taken", why, "red"))
+        SceneView(session)
+        tabs = client.gui.add_tab_group()
+        for title, panel in PANELS.items():
+            with tabs.add_tab(title):
+                _fill(panel, session)
+        session.on_robot(lambda: _name(session))
+        _name(session)
+        session.run_script("tab.js", KEY=session.key, PAGES=",".join(PANELS))
+        session.run_script("alive.js", KEY=session.key)
 
     def _closed(self, client: Any) -> None:
         self.backend.admitted.discard(client.client_id)
@@ -199,6 +206,11 @@ class Studio:
             return False
         session.adopt(work)
         return True
+
+    def has_tab(self, key: str, _: str) -> bool:
+        """Whether a page is still connected to its session."""
+        with self._lock:
+            return any(session.key == key for session in self.sessions.values())
 
     def resized(self, key: str, size: str) -> bool:
         """The page of that session has WIDTHxHEIGHT pixels now; whether that could be noted."""
