@@ -20,6 +20,7 @@ from ..equations.render.math import latex
 from ..excite.design import excite
 from ..identify.identification import identify
 from ..identify.processing import Processing
+from ..lazy import install_command
 from ..logs.log import Log
 from ..plots.viewer import moving_arm
 from ..realtime.export import export_controller
@@ -128,7 +129,7 @@ PERIOD, DT = 10.0, 1e-3  # s
 SHOWN = 8  # parameters in the table
 SLIDING = 0.1  # rad/s above which a joint surely slides
 CUTOFF = 10.0  # Hz, of the comparison
-UNCONSTRAINED = "; the feasible estimator enforces it: pip install 'dynamis[identify]'"
+UNCONSTRAINED = "; the feasible estimator enforces it: "
 
 
 def excitation(robot: Robot, known: dict[str, Any]) -> Chapter:
@@ -195,7 +196,7 @@ def identification(robot: Robot, known: dict[str, Any]) -> Chapter:
         robot, known["log"], friction="asymmetric", estimator=estimator, processing=how
     )
     truth, std = found.unknowns.values, found.standard_deviations
-    why = "" if estimator == "feasible" else UNCONSTRAINED
+    why = "" if estimator == "feasible" else UNCONSTRAINED + install_command("identify")
     made = Chapter(
         "Identification",
         f"{len(found.names)} base parameters by the {estimator} estimator "
