@@ -219,7 +219,7 @@ def strict(thing: F) -> F:
             continue
         made = _strict(function, ordered if name == "__init__" else None)
         setattr(thing, name, made if function is value else type(value)(made))
-    return thing
+    return thing  # type: ignore[return-value]
 
 
 def _strict(function: F, prepared: Callable[..., Given] | None = None) -> F:
