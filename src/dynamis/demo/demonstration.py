@@ -20,7 +20,6 @@ from ..equations.render.math import latex
 from ..excite.design import excite
 from ..identify.identification import identify
 from ..identify.processing import Processing
-from ..lazy import install_command
 from ..logs.log import Log
 from ..plots.viewer import moving_arm
 from ..realtime.export import export_controller
@@ -129,7 +128,7 @@ PERIOD, DT = 10.0, 1e-3  # s
 SHOWN = 8  # parameters in the table
 SLIDING = 0.1  # rad/s above which a joint surely slides
 CUTOFF = 10.0  # Hz, of the comparison
-UNCONSTRAINED = "; the feasible estimator enforces it: "
+UNCONSTRAINED = "; the feasible estimator enforces it: install the extra identify"
 
 
 def excitation(robot: Robot, known: dict[str, Any]) -> Chapter:
@@ -196,7 +195,7 @@ def identification(robot: Robot, known: dict[str, Any]) -> Chapter:
         robot, known["log"], friction="asymmetric", estimator=estimator, processing=how
     )
     truth, std = found.unknowns.values, found.standard_deviations
-    why = "" if estimator == "feasible" else UNCONSTRAINED + install_command("identify")
+    why = "" if estimator == "feasible" else UNCONSTRAINED
     made = Chapter(
         "Identification",
         f"{len(found.names)} base parameters by the {estimator} estimator "
