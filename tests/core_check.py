@@ -269,6 +269,7 @@ def main() -> int:
     if sys.flags.warn_default_encoding:
         warnings.filterwarnings("error", category=EncodingWarning, module="dynamis")
     from dynamis.errors import MissingPackageError
+    from dynamis.lazy import install_command
 
     begun, failed = time.perf_counter(), []
     for check in WORKS:
@@ -285,7 +286,7 @@ def main() -> int:
                 said = f"{type(error).__name__}: {error}"
             else:
                 said = "no error"
-            if f'pip install "dynamis[{extra}]"' not in said:
+            if install_command(extra) not in said:
                 failed.append(f"{extra}: {said}")
     print("\n".join(failed) or "every extra that is missing is named")
     print(f"{time.perf_counter() - begun:.1f} s")

@@ -596,6 +596,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "Robot.with_friction": ("offset", "load", "law"),
     "Robot.plot_workspace": MAP,
     "plots.plot_workspace": MAP,
+    "Robot.singularity": ("condition",),
     "Robot.significance": ("speed", "acceleration", "samples", "seed"),
     "Run.animate": ("fps", "speed", "frames", "trace", "links"),
     "Run.plot": ("joints", "path"),
@@ -634,12 +635,6 @@ NOT_TRIED = {
     "Skeleton.is_shown": "a question of the code that draws, by the number of a link",
     "simulation.Tableau": "a table of numbers that proves its own sums",
     "Picture.set": "matplotlib's own",
-    "errors.did_you_mean": "the hint of a message, for code of ours",
-    "errors.closest": "the word of such a hint, for code of ours",
-    "errors.counted": "a count in a message, for code of ours",
-    "errors.worded": "a list in a message, for code of ours",
-    "errors.legible": "the text of a message, for code of ours",
-    "errors.abbreviated": "the text of a message, for code of ours",
 }
 ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
 
@@ -719,6 +714,21 @@ def misused(site: Site, every: bool = False) -> Iterator[Outcome]:
             finally:
                 close_figures()
             yield Outcome(site.name, parameter, name, error, time.perf_counter() - begun)
+
+
+def misspelt(site: Site) -> Iterator[tuple[str, str, BaseException | None]]:
+    """Every parameter of a callable under a wrong name: its name, the wrong one, what came."""
+    for parameter in site.parameters:
+        if parameter in site.places:
+            continue
+        wrong, error = parameter[0] + parameter, None
+        given = {name: make for name, make in site.arguments.items() if name != parameter}
+        try:
+            with quiet():
+                site._replace(arguments=given).used({wrong: VALUES["1"]()})
+        except Exception as found:
+            error = found
+        yield parameter, wrong, error
 
 
 def close_figures() -> None:

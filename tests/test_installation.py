@@ -3,15 +3,20 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import dynamis
+from dynamis import lazy
+from dynamis.errors import MissingPackageError
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -70,6 +75,70 @@ def test_errors_name_extras_that_exist():
                 named |= {extra.value} if isinstance(extra, ast.Constant) else set()
     assert named > {"equations", "plots", "studio"}
     assert named <= {*EXTRAS}
+
+
+REQUIRES = [
+    "numpy>=1.26",
+    'matplotlib>=3.8; extra == "plots"',
+    'pillow>=10; python_version < "3.99" and extra == "plots"',
+    "dynamis[plots]; extra == 'studio'",
+    'viser<1.2,>=1.1.1; extra == "studio"',
+]
+ADDRESS = "https://example.org/dynamis"
+NOTES = {  # of pip, in direct_url.json, and the command that works there
+    "nothing": (None, 'pip install "matplotlib>=3.8" "pillow>=10" "viser<1.2,>=1.1.1"'),
+    "folder": ({"url": "HERE", "dir_info": {}}, 'pip install "PATH[studio]"'),
+    "editable": (
+        {"url": "HERE", "dir_info": {"editable": True}},
+        'pip install -e "PATH[studio]"',
+    ),
+    "deleted file": (
+        {"url": "HERE/dynamis-0.2.0.whl", "archive_info": {}},
+        'pip install "matplotlib>=3.8" "pillow>=10" "viser<1.2,>=1.1.1"',
+    ),
+    "archive": (
+        {"url": f"{ADDRESS}.zip", "archive_info": {}},
+        f'pip install "dynamis[studio] @ {ADDRESS}.zip"',
+    ),
+    "repository": (
+        {"url": ADDRESS, "vcs_info": {"vcs": "git", "commit_id": "1", "requested_revision": "v1"}},
+        f'pip install "dynamis[studio] @ git+{ADDRESS}@v1"',
+    ),
+    "subfolder": (
+        {"url": ADDRESS, "vcs_info": {"vcs": "git", "commit_id": "1"}, "subdirectory": "python"},
+        f'pip install "dynamis[studio] @ git+{ADDRESS}#subdirectory=python"',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_a_missing_extra_is_installed_from_where_the_package_came(name, tmp_path, monkeypatch):
+    """It is on no registry: from its folder, file or address, else the extra's packages."""
+    note, expected = NOTES[name]
+    folder = tmp_path / "a copy"
+    folder.mkdir()
+    text = note and json.dumps(note).replace("HERE", folder.as_uri())
+    found = SimpleNamespace(read_text=lambda name: text, requires=REQUIRES)
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: found)
+    assert lazy.install_command("studio") == expected.replace("PATH", str(folder))
+    with pytest.raises(MissingPackageError) as caught:
+        lazy.package("a_package_of_nobody", "nobody", "this", "studio")
+    assert caught.value.hint == f"{lazy.install_command('studio')}   (or: pip install nobody)"
+
+
+def test_what_runs_from_its_source_is_installed_from_there(monkeypatch):
+    def unknown(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.distribution", unknown)
+    assert lazy.install_command("plots") == f'pip install -e "{ROOT}[plots]"'
+
+
+def test_no_message_says_to_install_the_package_from_a_registry():
+    paths = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("templates/*.*")]
+    named = [path for path in paths if "pip install" in path.read_text("utf-8", "replace")]
+    said = [re.findall(r"pip install[^\n]*dynamis\[[^\n]*", x.read_text("utf-8")) for x in named]
+    assert [x for x in said if x] == []
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["table", "json"])

@@ -1,6 +1,7 @@
 """Whatever is given to the public API, it answers with a result or an error of its own."""
 
 import math
+import pickle
 import pydoc
 import re
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ import pytest
 import dynamis as dy
 from dynamis.compile.arm import Arm
 from dynamis.control import Controller, ControlLoop, JointPID
-from dynamis.errors import DynamisError, OptionError, ShapeError
+from dynamis.errors import DynamisError, KeywordError, OptionError, ShapeError
 from dynamis.user_code import ELEMENTARY
-from tests.misuse import VALUES, Table, misused, robot
+from tests.misuse import VALUES, Table, misspelt, misused, robot
 from tests.thorough import thorough_but
 
 PARTS = 16  # of the table, so that workers can share it
@@ -39,6 +40,42 @@ def test_misuse_is_answered_by_an_error_of_ours(table, part):
     sites = list(table.sites.values())[part::PARTS]
     bad = [str(x) for site in sites for x in misused(site) if not x.good]
     assert not bad, "\n".join(bad)
+
+
+def test_a_misspelt_keyword_is_answered_with_the_one_that_was_meant(table):
+    """Of every public callable; a word that resembles none is answered with all there are."""
+    bad, tried = [], 0
+    for site in table.sites.values():
+        if isinstance(site.call, type) and issubclass(site.call, BaseException):
+            continue  # which code of ours makes
+        for name, wrong, error in misspelt(site):
+            tried += 1
+            hint = error.hint if isinstance(error, KeywordError) else None
+            good = hint == f"did you mean {name!r}?"
+            if name == "unheard_of" or "has no symbol" in str(error):
+                good = isinstance(error, KeywordError)
+            if not good:
+                bad.append(f"{site.name}({wrong}=): {type(error).__name__}: {error}")
+    assert not bad, "\n".join(bad)
+    assert tried > 1000
+
+
+def test_a_misspelt_keyword_is_an_error_of_python_too():
+    """As Python's own for a keyword that does not exist; it survives the way between processes."""
+    with pytest.raises(TypeError, match="has no keyword 'wrnech'") as caught:
+        ROBOT.inverse_dynamics([0, 0], [0, 0], [0, 0], wrnech=0)
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(error, KeywordError) and str(error) == str(caught.value)
+    assert error.given == "wrnech" and {"wrench", "method", "out", "threads"} <= {*error.known}
+    with pytest.raises(OptionError, match="hint: did you mean 'samples'"):
+        dy.study(ROBOT, 0.1, sampels=3)
+    with pytest.raises(OptionError, match=r"known: .*stiffness"):  # of words that are passed on
+        dy.control.Impedance.from_bandwidth(ROBOT, 2.0, xyz=3)
+
+
+def test_constants_of_a_friction_law_are_among_the_words_that_were_meant():
+    with pytest.raises(OptionError, match="did you mean 'static_ratio'"):
+        dy.Friction(law="stribeck", static_raito=2.0)
 
 
 # numbers that are none

@@ -1,5 +1,7 @@
 """Names that the documentation, examples, notebooks and the command line have taught people."""
 
+import inspect
+import pydoc
 import subprocess
 import sys
 from contextlib import suppress
@@ -8,6 +10,9 @@ from importlib import import_module
 import pytest
 
 import dynamis as dy
+from dynamis.lazy import install_command
+from dynamis.robot.calls import fast
+from tests.misuse import modules
 from tests.thorough import thorough_but
 
 NAMES = [
@@ -173,7 +178,25 @@ def test_folders_that_are_functions_can_be_called_whatever_came_first(first):
 def test_without_pytorch_it_says_so():
     code = "import sys; sys.modules['torch'] = None; import dynamis.torch"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "MissingPackageError" in done.stderr and 'pip install "dynamis[torch]"' in done.stderr
+    assert "MissingPackageError" in done.stderr and install_command("torch") in done.stderr
+
+
+APART = {"LogError", "Posterior"}  # of dynamis.identify, beside its __all__
+
+
+@pytest.mark.parametrize("robot", [dy.load("planar-2link"), dy.Robot], ids=["instance", "class"])
+def test_help_of_a_kernel_shows_its_signature(robot):
+    kernels = [name for name, x in vars(dy.Robot).items() if isinstance(x, fast)]
+    assert len(kernels) > 25
+    for name in kernels:
+        call = getattr(robot, name)
+        own = inspect.signature(call)
+        assert {"out", "threads", "dtype"} < {*own.parameters} and "options" not in own.parameters
+        assert ("self" in own.parameters) == (robot is dy.Robot)
+        said = pydoc.plain(pydoc.render_doc(call))
+        assert f"{name}{own}" in said and call.__doc__.splitlines()[0] in said
+    own = inspect.signature(robot.inverse_dynamics).parameters
+    assert own["method"].default == "newton-euler" and own["wrench"].default is None
 
 
 def test_dir_lists_what_there_is():
@@ -184,6 +207,14 @@ def test_dir_lists_what_there_is():
         assert {*module.__all__} - {"__version__"} <= {*listed}
         for name in listed:
             assert getattr(module, name) is not None
+    assert {*map(id, modules().values())} > {*map(id, (dy.transforms, dy.rtb, dy.errors))}
+    for module in modules().values():
+        shown = {x for x in dir(module) if not x.startswith("__")}
+        public = getattr(module, "__all__", None)
+        if public is None:  # of a folder that is a function too
+            assert not any(inspect.ismodule(getattr(module, x)) for x in shown), module
+        else:
+            assert {*public} - {"__version__"} <= shown <= {*public, *APART}, module
     fresh = "import dynamis as dy; assert {'simulate', 'control', 'study'} <= {*dir(dy)}"
     subprocess.run([sys.executable, "-c", fresh], check=True)
 

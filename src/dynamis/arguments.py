@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from .errors import DynamisError, FileError, OptionError, did_you_mean, shown
+from .errors import DynamisError, FileError, KeywordError, OptionError, closest, did_you_mean, shown
 
 if TYPE_CHECKING:
     from .robot import Robot
 
 F = TypeVar("F", bound=Callable[..., Any])
+Given = tuple[tuple[Any, ...], dict[str, Any]]  # arguments by position and by keyword
 LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes of a file's name and of its path
 MOST = 2**63 - 1  # the largest whole number a machine word holds
 LARGEST = 2**31 - 1  # a whole number that any loop or array may be asked to hold
@@ -178,12 +180,14 @@ def path_of(value: Any, name: str = "path") -> Path:
     return found
 
 
-def known_options(options: Mapping[str, Any], known: Iterable[str]) -> Mapping[str, Any]:
-    """Options whose names exist."""
+def known_options(
+    options: Mapping[str, Any], known: Iterable[str], message: str = "unknown option"
+) -> Mapping[str, Any]:
+    """Options whose names exist; the `message` ends with the one that does not."""
     names = tuple(known)
     unknown = next((key for key in options if key not in names), None)
     if unknown is not None:
-        raise OptionError(f"unknown option {shown(unknown)}", did_you_mean(unknown, names))
+        raise KeywordError(f"{message} {shown(unknown)}", unknown, names)
     return options
 
 
@@ -195,6 +199,99 @@ def passed_on(
     return known_options(options, (x for x in names if x not in ("self", *taken)))
 
 
+# keywords that do not exist
+
+
+def strict(thing: F) -> F:
+    """A function that answers a misspelt keyword with the one that was meant.
+
+    Of a class: its constructor and its public methods, but for those that are traced. A class may
+    first put the keywords of its constructor in order by `_flat(named)`.
+    """
+    if not isinstance(thing, type):
+        return _strict(thing)
+    flat: Any = getattr(thing, "_flat", None)
+    ordered = flat and (lambda given, named: (given, flat(named)))
+    for name, value in list(vars(thing).items()):
+        function = getattr(value, "__func__", value)  # of class methods and static ones
+        public = name in ("__init__", "__call__") or not name.startswith("_")
+        if not public or not isinstance(function, FunctionType) or _stays(function):
+            continue
+        made = _strict(function, ordered if name == "__init__" else None)
+        setattr(thing, name, made if function is value else type(value)(made))
+    return thing  # type: ignore[return-value]
+
+
+def _strict(function: F, prepared: Callable[..., Given] | None = None) -> F:
+    """The function behind a check of its keywords, once its arguments are `prepared`."""
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        if prepared is not None:
+            given, named = prepared(given, named)
+        if named:
+            refuse_unknown(function, len(given), named)
+        try:
+            return function(*given, **named)
+        except KeywordError as error:
+            if error.given in named:  # what was passed on may have been meant for this function
+                known = (*error.known, *_open(function, len(given), named))
+                raise KeywordError(error.message, error.given, known) from None
+            raise
+
+    return call  # type: ignore[return-value]
+
+
+def refuse_unknown(function: Callable[..., Any], places: int, named: Mapping[str, Any]) -> None:
+    """Refuse keywords that a function does not take, with a hint at the closest that it does.
+
+    `places` arguments are given by position. A function of any keywords knows them itself, unless
+    one that it must be given is missing.
+    """
+    takes = _takes(function)
+    unknown = [word for word in named if word not in takes.names]
+    if not unknown:
+        return
+    known = _open(function, places, named)
+    if takes.any:
+        known = [word for word in known if word in takes.required]
+        unknown = [word for word in unknown if closest(word, known)]
+    if unknown:
+        what = f"{_public_name(function)} has no keyword {shown(unknown[0])}"
+        raise KeywordError(what, unknown[0], known or takes.names)
+
+
+class _Takes(NamedTuple):
+    """Parameters of a function: their names, those without a default, and whether any other."""
+
+    names: tuple[str, ...]
+    required: tuple[str, ...]
+    any: bool
+
+
+@functools.cache
+def _takes(function: Callable[..., Any]) -> _Takes:
+    found = inspect.signature(function).parameters.values()
+    named = [x for x in found if x.kind in (x.POSITIONAL_OR_KEYWORD, x.KEYWORD_ONLY)]
+    required = tuple(x.name for x in named if x.default is x.empty)
+    return _Takes(
+        tuple(x.name for x in named), required, any(x.kind is x.VAR_KEYWORD for x in found)
+    )
+
+
+def _open(function: Callable[..., Any], places: int, named: Mapping[str, Any]) -> list[str]:
+    """Parameters that a call leaves open."""
+    names = _takes(function).names[places:]
+    return [word for word in names if word not in named and word not in ("self", "cls")]
+
+
+def _stays(function: FunctionType) -> bool:
+    """Whether a method is strict already, or scalar-generic code, which is traced as it is."""
+    code = function.__code__
+    traced = not {"arm", "fn"}.isdisjoint(code.co_varnames[: code.co_argcount])
+    return traced or code.co_filename == strict.__code__.co_filename
+
+
 # what annotations say
 
 
@@ -202,13 +299,12 @@ def checked(function: F) -> F:
     """A function whose arguments are held to their annotations before it runs.
 
     Flags, numbers, texts, paths, maps and objects of ours are checked; which word, array or range
-    of numbers is right the function knows itself.
+    of numbers is right the function knows itself. It is `strict` too.
     """
     names = tuple(inspect.signature(function).parameters)
     rules = _rules(function.__annotations__)
 
-    @functools.wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
+    def held(given: tuple[Any, ...], named: dict[str, Any]) -> Given:
         try:
             places = [
                 _held(value, name, rules[name]) if name in rules else value
@@ -217,9 +313,9 @@ def checked(function: F) -> F:
         except OptionError as error:
             raise _in_order(error, names, rules, given, function) from None
         words = {k: _held(v, k, rules[k]) if k in rules else v for k, v in named.items()}
-        return function(*places, *given[len(places) :], **words)
+        return (*places, *given[len(places) :]), words
 
-    return call  # type: ignore[return-value]
+    return _strict(function, held)
 
 
 def robot_in_either_order(function: F) -> F:
@@ -255,7 +351,7 @@ def _public_name(function: Callable[..., Any]) -> str:
     package = sys.modules[__name__.partition(".")[0]]
     known = ((name, vars(package).get(name)) for name in package.__all__)
     found = (f"dy.{name}" for name, value in known if _unwrapped(value) is function)
-    return next(found, function.__name__)
+    return next(found, function.__qualname__.removesuffix(".__init__"))
 
 
 def _unwrapped(value: Any) -> Any:

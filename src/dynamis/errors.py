@@ -10,6 +10,12 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+__all__ = [
+    "ClosureError", "DeviceError", "DynamisError", "DynamisWarning", "FileError", "KeywordError",
+    "MissingPackageError", "ModelError", "OptionError", "ShapeError", "SingularError",
+    "SymbolError",
+]  # fmt: skip
+
 PACKAGE = str(Path(__file__).parent) + os.sep
 LONGEST = 2000  # characters of a message, and of its hint
 LONGEST_WORD = 100  # characters of a name that may be a misspelling
@@ -89,6 +95,14 @@ class OptionError(DynamisError, ValueError):
     """An option, name or method that does not exist, or does not apply to this robot."""
 
 
+class KeywordError(OptionError, TypeError):
+    """A keyword that a function does not take: the one `given`, and those `known`."""
+
+    def __init__(self, message: str, given: str = "", known: Iterable[str] = ()):
+        self.given, self.known = given, tuple(dict.fromkeys(known))
+        super().__init__(message, did_you_mean(given, self.known) if self.known else None)
+
+
 class SingularError(DynamisError, ArithmeticError):
     """A mass matrix that cannot be inverted."""
 
@@ -137,3 +151,8 @@ def did_you_mean(given: object, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close!r}?"
     return "known: " + ", ".join(words) if words else "none are known here"
+
+
+def __dir__() -> list[str]:
+    """The errors, without the functions that word their messages."""
+    return sorted({*__all__, "__doc__", "__file__", "__name__"})

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import choice, number, passed_on, positive, whole
+from .arguments import choice, number, passed_on, positive, strict, whole
 from .compile.arm import Arm, compile_function
 from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, counted, shown
 from .ik.follow import follow_many
-from .lazy import package
+from .lazy import package, public_dir
 from .model.quantity import resolve
 from .robot import Robot, load
 from .simulation.simulator import Simulator
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import gymnasium
 else:
     gymnasium = package("gymnasium", "gymnasium", "dynamis.gym", "gym")
+
+__all__ = ["NAME", "ReachEnv", "ReachVectorEnv"]
+__dir__ = public_dir(__name__)
 
 NAME = "dynamis/Reach-v0"
 SPEED, ACCELERATION, MARGIN, STATES = 1.0, 4.0, 1.5, 512  # what motors must do that nobody rated
@@ -309,6 +312,7 @@ class _Window:
         self.pyplot.close(self.figure)
 
 
+@strict
 class ReachEnv(_Reach, gymnasium.Env):
     """Bring the tool to a target within reach and keep it there, by joint torques.
 
@@ -383,6 +387,7 @@ class ReachEnv(_Reach, gymnasium.Env):
         self._window = None
 
 
+@strict
 class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
     """`num_envs` arms of `ReachEnv` advanced together, one call of the compiled simulator a step.
 

@@ -3,7 +3,7 @@
 import functools
 import os
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from threading import RLock
@@ -24,7 +24,10 @@ else:
             self.lock = nullcontext()
 
 
-__all__ = ["LOCK", "cached_property", "callable_package", "installed", "later", "once", "package"]
+__all__ = [
+    "LOCK", "cached_property", "callable_package", "install_command", "installed", "later",
+    "missing_package", "once", "package", "public_dir",
+]  # fmt: skip
 
 LOCK = RLock()  # LLVM, CasADi and parts of this package are loaded and used under it: a fork waits
 
@@ -39,11 +42,63 @@ def package(module: str, name: str, purpose: str, extra: str, instead: str = "")
     try:
         return import_module(module)
     except ImportError:
-        hint = f'pip install "dynamis[{extra}]"   (or: pip install {name})'
-        raise MissingPackageError(
-            f"{purpose} needs the package {name}, which is not installed",
-            f"{hint}; {instead}" if instead else hint,
-        ) from None
+        raise missing_package(name, purpose, extra, instead) from None
+
+
+def missing_package(name: str, purpose: str, extra: str, instead: str = "") -> MissingPackageError:
+    """The error of a package that is not installed, with the commands that install it."""
+    hint = f"{install_command(extra)}   (or: pip install {name})"
+    return MissingPackageError(
+        f"{purpose} needs the package {name}, which is not installed",
+        f"{hint}; {instead}" if instead else hint,
+    )
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra, by the way in which this package was installed.
+
+    From a folder, a file or an address: from there again. Without a note of these: the packages of
+    the extra by name, since this one may be on no registry.
+    """
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from pathlib import Path
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    own = __name__.partition(".")[0]
+    try:
+        found = distribution(own)
+    except PackageNotFoundError:  # run from its source
+        return f'pip install -e "{Path(__file__).parents[2]}[{extra}]"'
+    note = json.loads(found.read_text("direct_url.json") or "{}")
+    url, subfolder = note.get("url", ""), note.get("subdirectory")
+    path = url2pathname(urlsplit(url).path)
+    if url.startswith("file:") and Path(path).exists() and not subfolder:
+        flag = "-e " if note.get("dir_info", {}).get("editable") else ""
+        return f'pip install {flag}"{path}[{extra}]"'
+    if url and not url.startswith("file:"):
+        version = note.get("vcs_info", {})
+        revision = version.get("requested_revision")
+        address = f"{version['vcs']}+{url}" if version else url
+        address += f"@{revision}" if revision else ""
+        address += f"#subdirectory={subfolder}" if subfolder else ""
+        return f'pip install "{own}[{extra}] @ {address}"'
+    return " ".join(["pip install", *(f'"{x}"' for x in _required(found.requires or [], extra))])
+
+
+def _required(lines: Sequence[str], extra: str) -> Iterator[str]:
+    """What an extra requires, from lines of the package's metadata; extras it names resolved."""
+    own = __name__.partition(".")[0]
+    for line in lines:
+        requirement, _, marker = (part.strip() for part in line.partition(";"))
+        if f'extra == "{extra}"' not in marker.replace("'", '"'):
+            continue
+        if requirement.startswith(f"{own}["):
+            for other in requirement.partition("[")[2].rstrip("]").split(","):
+                yield from _required(lines, other.strip())
+        else:
+            yield requirement
 
 
 def installed(module: str) -> bool:
@@ -76,9 +131,19 @@ def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
-    own = vars(sys.modules[package])
-    own["__dir__"] = lambda: sorted({*where, *(x for x in own if x.startswith("__"))})
+    vars(sys.modules[package])["__dir__"] = public_dir(package, where)
     return find
+
+
+def public_dir(module: str, names: Iterable[str] = ()) -> Callable[[], list[str]]:
+    """The `__dir__` of a module: these names and its `__all__`, without what it imports."""
+    own = vars(sys.modules[module])
+
+    def listed() -> list[str]:
+        special = (name for name in own if name.startswith("__"))
+        return sorted({*names, *own.get("__all__", ()), *special})
+
+    return listed
 
 
 def callable_package(package: str, module: str, name: str) -> None:
@@ -99,3 +164,4 @@ def callable_package(package: str, module: str, name: str) -> None:
             return function()
 
     sys.modules[package].__class__ = Package
+    vars(sys.modules[package]).setdefault("__dir__", public_dir(package))

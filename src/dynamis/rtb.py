@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arguments import a_robot, checked, passed_on
+from .arguments import a_robot, checked, passed_on, strict
 from .compile.arrays import as_batch, numbers
 from .errors import OptionError, ShapeError, did_you_mean, shown
+from .lazy import public_dir
 from .robot import Robot, load
 
 __all__ = [
     "DHRobot", "IKSolution", "Trajectory", "accel", "coriolis", "fdyn", "fkine", "fkine_all",
     "friction", "gravload", "ikine", "inertia", "itorque", "jacob0", "jacobe", "nofriction", "rne",
 ]  # fmt: skip
+__dir__ = public_dir(__name__)
 
 
 class Trajectory(NamedTuple):
@@ -51,26 +53,31 @@ def _under(robot: Any, gravity: Any) -> Robot:
     return arm if gravity is None else arm.with_gravity(gravity)
 
 
+@strict
 def fkine(robot: Any, q: Any) -> np.ndarray:
     """Tool pose, (..., 4, 4)."""
     return _arm(robot).fk(q)
 
 
+@strict
 def fkine_all(robot: Any, q: Any) -> np.ndarray:
     """Poses of the base and every link, (..., n + 1, 4, 4)."""
     return _arm(robot).frames(q)
 
 
+@strict
 def jacob0(robot: Any, q: Any) -> np.ndarray:
     """Jacobian in base axes, linear rows first, (..., 6, n)."""
     return _arm(robot).jacobian(q)
 
 
+@strict
 def jacobe(robot: Any, q: Any) -> np.ndarray:
     """Jacobian in tool axes, linear rows first, (..., 6, n)."""
     return _arm(robot).jacobian(q, frame="tool")
 
 
+@strict
 def rne(
     robot: Any, q: Any, qd: Any = None, qdd: Any = None, gravity: Any = None, fext: Any = None
 ) -> np.ndarray:
@@ -95,32 +102,38 @@ def rne(
     return tau + np.einsum("...ij,...i->...j", J, as_batch(fext, "fext", (6,), "the last link"))
 
 
+@strict
 def inertia(robot: Any, q: Any) -> np.ndarray:
     """Mass matrix with reflected rotors, (..., n, n)."""
     return _arm(robot).mass_matrix(q)
 
 
+@strict
 def coriolis(robot: Any, q: Any, qd: Any) -> np.ndarray:
     """Coriolis matrix, (..., n, n)."""
     return _arm(robot).coriolis_matrix(q, qd)
 
 
+@strict
 def gravload(robot: Any, q: Any, gravity: Any = None) -> np.ndarray:
     """Gravity torques, (..., n)."""
     return _under(robot, gravity).gravity_torque(q)
 
 
+@strict
 def itorque(robot: Any, q: Any, qdd: Any) -> np.ndarray:
     """M(q) qdd, (..., n)."""
     M = inertia(robot, q)
     return np.einsum("...ij,...j->...i", M, as_batch(qdd, "qdd", M.shape[-1:], "the joints"))
 
 
+@strict
 def accel(robot: Any, q: Any, qd: Any, torque: Any, gravity: Any = None) -> np.ndarray:
     """Joint accelerations, (..., n)."""
     return _under(robot, gravity).forward_dynamics(q, qd, torque)
 
 
+@strict
 def friction(robot: Any, qd: Any) -> np.ndarray:
     """Friction as the toolbox signs it: what it adds to the motors' torque, against qd."""
     return -_arm(robot).friction_torque(qd)
@@ -174,6 +187,7 @@ def fdyn(
     return Trajectory(run.t, run.q, run.qd)
 
 
+@strict
 def ikine(
     robot: Any, T: Any, q0: Any = None, mask: Any = None, joint_limits: bool = False
 ) -> IKSolution:
@@ -199,6 +213,7 @@ METHODS = (
 NAMES: Mapping[str, Callable[..., Any]] = {f.__name__: f for f in METHODS} | {"ikine_LM": ikine}
 
 
+@strict
 class DHRobot:
     """A Robot under the toolbox's names: its methods, `n`, `gravity`, and configurations as `qz`.
 

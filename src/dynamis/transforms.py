@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import choice, number
+from .arguments import choice, number, strict
 from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, shown
+from .lazy import public_dir
 from .model.pose import homogeneous
 from .spatial import frames, rotations
+
+__all__ = [
+    "dh", "dh_inverse", "from_euler", "from_quaternion", "from_rpy", "inverse", "pose", "rotx",
+    "roty", "rotz", "to_euler", "to_quaternion", "to_rpy", "translation",
+]  # fmt: skip
+__dir__ = public_dir(__name__)
 
 ANGLE = "an angle in radians"
 SMALL = 1e-100
@@ -21,21 +28,25 @@ CONVENTIONS = ("standard", "modified")
 SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if b not in (a, c))
 
 
+@strict
 def rotx(angle: float) -> np.ndarray:
     """Rotation about x, (3, 3)."""
     return np.array(rotations.rotation_x(number(angle, "angle", ANGLE)))
 
 
+@strict
 def roty(angle: float) -> np.ndarray:
     """Rotation about y, (3, 3)."""
     return np.array(rotations.rotation_y(number(angle, "angle", ANGLE)))
 
 
+@strict
 def rotz(angle: float) -> np.ndarray:
     """Rotation about z, (3, 3)."""
     return np.array(rotations.rotation_z(number(angle, "angle", ANGLE)))
 
 
+@strict
 def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """Rz(yaw) Ry(pitch) Rx(roll), (3, 3)."""
     angles = {"roll": roll, "pitch": pitch, "yaw": yaw}
@@ -43,22 +54,26 @@ def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     return np.array(rotations.rotation_from_rpy((r, p, y)))
 
 
+@strict
 def to_rpy(R: Any) -> np.ndarray:
     """(roll, pitch, yaw) of a rotation or a pose."""
     return np.array(rotations.rpy_from_rotation(_rotation(R)))
 
 
+@strict
 def from_euler(angles: Any, sequence: str = "zyz") -> np.ndarray:
     """Rotations about moving axes in the order of `sequence`, (3, 3)."""
     a, b, c = _array(angles, "angles", (3,)).tolist()
     return np.array(rotations.rotation_from_euler((a, b, c), _sequence(sequence)))
 
 
+@strict
 def to_euler(R: Any, sequence: str = "zyz") -> np.ndarray:
     """Euler angles of a rotation or a pose."""
     return np.array(rotations.euler_from_rotation(_rotation(R), _sequence(sequence)))
 
 
+@strict
 def from_quaternion(xyzw: Any) -> np.ndarray:
     """Rotation of a quaternion x, y, z, w, (3, 3)."""
     x, y, z, w = _array(xyzw, "xyzw", (4,)).tolist()
@@ -69,17 +84,20 @@ def from_quaternion(xyzw: Any) -> np.ndarray:
     return np.array(rotations.rotation_from_quaternion((x, y, z, w)))
 
 
+@strict
 def to_quaternion(R: Any) -> np.ndarray:
     """Unit quaternion x, y, z, w with w >= 0."""
     return np.array(rotations.quaternion_from_rotation(_rotation(R)))
 
 
+@strict
 def translation(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
     """Pure translation, (4, 4)."""
     way = (number(v, name, "metres") for name, v in {"x": x, "y": y, "z": z}.items())
     return np.array(frames.matrix(frames.translation(*way)))
 
 
+@strict
 def pose(R: Any = None, p: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
     """Homogeneous matrix of a rotation and an origin, (4, 4)."""
     T = np.eye(4)
@@ -89,17 +107,20 @@ def pose(R: Any = None, p: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
     return T
 
 
+@strict
 def inverse(T: Any) -> np.ndarray:
     """Inverse of a homogeneous matrix, by its transpose, (4, 4)."""
     return np.array(frames.matrix(frames.inverse(homogeneous(_array(T, "T", (4, 4)), "T"))))
 
 
+@strict
 def dh(theta: float, d: float, a: float, alpha: float, convention: str) -> np.ndarray:
     """The matrix A of one DH row, (4, 4)."""
     choice(convention, "convention", CONVENTIONS)
     return np.array(frames.matrix(frames.dh_frame(convention, *_row(theta, d, a, alpha))))
 
 
+@strict
 def dh_inverse(theta: float, d: float, a: float, alpha: float, convention: str) -> np.ndarray:
     """The inverse of A, written out, (4, 4)."""
     choice(convention, "convention", CONVENTIONS)

@@ -150,7 +150,7 @@ def test_an_arm_that_is_not_possible_says_why(package, monkeypatch):
     monkeypatch.setattr(demonstration, "identify", lambda *_, **__: found)
     made = demonstration.identification(dy.load("planar-rr"), {"log": SimpleNamespace()})
     assert made.good
-    assert ("dynamis[identify]" in made.text) == (package is None)
+    assert ("the extra identify" in made.text) == (package is None)
 
 
 def test_somebody_elses_report_is_not_replaced(tmp_path, monkeypatch, capsys):

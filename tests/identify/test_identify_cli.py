@@ -13,6 +13,7 @@ from dynamis.cli.logs import pairs, span
 from dynamis.cli.printing import in_terminal
 from dynamis.errors import OptionError
 from dynamis.identify.estimate import Estimate
+from dynamis.lazy import install_command
 
 from ..logs.test_bags import NUMBERS, STATE, numbers, state, store, write
 from .motions import coupled, log_of
@@ -166,7 +167,7 @@ def test_without_cvxpy_there_is_another_way(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "cvxpy", None)
     assert main(["identify", "two.toml", "run.npz"]) == 2
     said = capsys.readouterr().err
-    assert "dynamis[identify]" in said and "--estimator weighted" in said
+    assert install_command("identify") in said and "--estimator weighted" in said
 
 
 def test_hints_are_in_the_words_of_a_terminal():

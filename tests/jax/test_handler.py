@@ -17,6 +17,7 @@ import dynamis.jax as dj
 from dynamis import _xla
 from dynamis.compile.function import robot_function
 from dynamis.jax.primitive import TARGET, registered, value
+from dynamis.lazy import install_command
 
 SOURCE = Path(dj.__file__).parents[1] / "_xla.c"
 HEADER = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
@@ -210,7 +211,7 @@ def test_a_number_from_elsewhere_is_said_to_be_unknown():
 
 
 @pytest.mark.parametrize(
-    ("module", "words"), [("jax", "dynamis[jax]"), ("dynamis._xla", "C compiler")]
+    ("module", "words"), [("jax", install_command("jax")), ("dynamis._xla", "C compiler")]
 )
 def test_what_is_not_installed_is_said(module, words):
     code = f"""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import ClosureError, ModelError, OptionError
+from dynamis.errors import ClosureError, ModelError, OptionError, ShapeError
 from dynamis.model.pose import Pose
 from tests.closed_mechanisms import five_bar, four_bar, motions
 
@@ -231,3 +231,49 @@ def test_the_tree_still_has_them():
     tree = four_bar().without_closures()
     assert tree.equations().M.shape == (3, 3)
     assert tree.base_parameters().rank > 0
+
+
+ONE, ZERO = [0.7], np.zeros(3)  # of the drive, and of all joints of a four-bar
+TORQUES = r"{0} = np.zeros\(robot.n\); {0}\[..., robot.driven\] = "
+OF_DRIVES = {  # calls with a vector of the drives alone, and what the hint says to write
+    "inverse q": (lambda r: r.inverse_dynamics(ONE, ZERO, ZERO), r"robot.assemble\("),
+    "inverse qd": (lambda r: r.inverse_dynamics(r.home, ONE, ZERO), r"robot.joint_rates\("),
+    "inverse qdd": (lambda r: r.inverse_dynamics(r.home, ZERO, ONE), "robot.joint_accelerations"),
+    "forward": (lambda r: r.forward_dynamics(r.home, ZERO, [ONE] * 4), TORQUES.format("tau")),
+    "terms": (lambda r: r.torque_terms(ONE, ZERO, ZERO), r"robot.assemble\("),
+    "project": (lambda r: r.project(ONE), r"robot.assemble\("),
+    "home": (lambda r: r.with_home(ONE), r"robot.assemble\("),
+    "q0": (lambda r: dy.simulate(r, 0.01, q0=ONE), r"robot.assemble\("),
+    "qd0": (lambda r: dy.simulate(r, 0.01, q0=r.home, qd0=ONE), r"robot.joint_rates\("),
+    "torque": (lambda r: dy.simulate(r, 0.01, torque=ONE), TORQUES.format("torque")),
+    "torque of time": (
+        lambda r: dy.simulate(r, 0.01, torque=lambda t: ONE),
+        TORQUES.format("torque"),
+    ),
+    "step": (lambda r: dy.Simulator(r).step(ONE), TORQUES.format("tau")),
+}
+
+
+@pytest.mark.parametrize("name", OF_DRIVES)
+def test_a_vector_of_the_drives_alone_is_told_how_to_have_all_joints(name):
+    call, words = OF_DRIVES[name]
+    with pytest.raises(ShapeError, match=rf"hint: \w+ is of all 3 joints.*\(joint1\): .*{words}"):
+        call(four_bar())
+
+
+def test_what_the_hints_say_works():
+    robot = four_bar()
+    q = robot.assemble(ONE)[0]
+    qd = robot.joint_rates(q, ONE)
+    qdd = robot.joint_accelerations(q, qd, ONE)
+    tau = np.zeros(robot.n)
+    tau[..., robot.driven] = robot.inverse_dynamics(q, qd, qdd)[robot.driven]
+    close(robot.forward_dynamics(q, qd, tau), qdd)
+    with pytest.raises(ShapeError, match=r"qd_active\[..., robot.independent\]"):
+        robot.joint_rates(q, qd)
+    with pytest.raises(ShapeError) as caught:
+        robot.inverse_dynamics(q, qd, [0.0, 0.0])  # neither of the drives nor of all
+    assert caught.value.hint is None
+    with pytest.raises(ShapeError) as caught:
+        dy.load("planar-rr").inverse_dynamics([0.0], [0.0], [0.0])
+    assert caught.value.hint is None

@@ -1,5 +1,6 @@
 """Trajectories: the ends come out as given, derivatives are derivatives, limits are kept."""
 
+import re
 import sys
 from math import comb
 
@@ -15,6 +16,7 @@ from dynamis import errors
 from dynamis import trajectory as tr
 from dynamis.compile.arrays import NUMPY
 from dynamis.compile.tracer import SX
+from dynamis.lazy import install_command
 from dynamis.spatial.functions import MATH
 from dynamis.trajectory.polynomial import basis, horner
 
@@ -358,7 +360,7 @@ def test_findings_name_joint_time_and_value():
 
 def test_time_optimal_without_toppra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "toppra", None)
-    with pytest.raises(errors.DynamisError, match=r"pip install .*trajectory"):
+    with pytest.raises(errors.DynamisError, match=re.escape(install_command("trajectory"))):
         tr.time_optimal(dy.load("panda"), np.zeros((2, 7)))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, one_of, whole
+from ..arguments import checked, one_of, strict, whole
 from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRICES
 from ..dynamics import equation
 from ..dynamics.springs import spring_torque
@@ -48,6 +48,7 @@ def random_states(robot: Robot, samples: int, seed: int) -> SampledStates:
     return SampledStates(q, qd, qdd, wrench)
 
 
+@strict
 @dataclass(frozen=True)
 class Row:
     """A method or peer, a quantity, the worst relative difference, or why there is none."""
@@ -290,6 +291,7 @@ def _closed_peer_row(robot: Robot, name: str, s: Numbers, ours: np.ndarray) -> R
 SAMPLES, MOST = 20, 100_000
 
 
+@strict
 @dataclass(frozen=True)
 class AgreementTable:
     """Rows of one robot.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import number, whole
+from ..arguments import number, strict, whole
 from ..compile.arrays import as_batch, finite
 from ..errors import OptionError, warn
 from ..ik.driven import random_motion
@@ -55,6 +55,7 @@ def _coefficient(x: Any, latex: bool) -> str:
     return coefficient(x, DIGITS, latex)
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """The fewest combinations of a robot's parameters that its torques depend on.

@@ -21,7 +21,7 @@ from scipy.spatial.transform import Rotation
 from ..errors import DynamisWarning, MissingPackageError, OptionError
 from ..identify.processing import Samples
 from ..interop.mjcf import to_mjcf
-from ..lazy import package
+from ..lazy import install_command, package
 from ..robot import Robot
 
 WHAT = "MuJoCo's system identification"
@@ -51,7 +51,7 @@ def toolbox() -> tuple[Any, Any]:
     mujoco = package("mujoco", "mujoco", WHAT, "sysid")
     sysid = import_module("mujoco.sysid") if find_spec("mujoco.sysid") else None
     if not hasattr(sysid, "optimize"):
-        raise MissingPackageError(f"{WHAT} is not installed", 'pip install "dynamis[sysid]"')
+        raise MissingPackageError(f"{WHAT} is not installed", install_command("sysid"))
     return mujoco, sysid
 
 

@@ -41,13 +41,14 @@ NUMPY = Functions(
     atan2=np.arctan2,
 )
 
-CALL_OPTIONS = ("out", "threads", "dtype", "fused")
+CALL_OPTIONS = {"out": None, "threads": None, "dtype": None, "fused": False}  # their defaults
 DTYPES = ("float64", "float32")
 MOST_THREADS = 4096
 CLOSED_FORMS = (
     "closed forms in SymPy: robot.equations() has .fk, .jacobian, .M, .C, .g and .tau, "
     "and .steps shows the derivation"
 )
+Hint = Callable[[str, tuple[int, ...]], str | None]  # for an argument of a wrong shape, by its name
 PLAIN = (np.ndarray, list, tuple, float, int, type(None))
 
 
@@ -93,20 +94,29 @@ def foreign(values: Iterable[Any]) -> bool:
     return any(not isinstance(value, PLAIN) for value in values)
 
 
-def as_batch(value: Any, name: str, core: tuple[int, ...], what: str) -> np.ndarray:
+def as_batch(
+    value: Any, name: str, core: tuple[int, ...], what: str, hint: Hint | None = None
+) -> np.ndarray:
     """`value` as a float64 array whose last axes are `core`; errors name the argument."""
     plain = type(value) is np.ndarray and value.dtype == np.float64
     if plain and value.shape[value.ndim - len(core) :] == core:
         return value  # most
     array = numbers(value, name, _expected(core, what))
-    refuse_shape(array.shape, name, core, what)
+    refuse_shape(array.shape, name, core, what, hint)
     return array
 
 
-def refuse_shape(shape: tuple[int, ...], name: str, core: tuple[int, ...], what: str) -> None:
+def refuse_shape(
+    shape: tuple[int, ...],
+    name: str,
+    core: tuple[int, ...],
+    what: str,
+    hint: Hint | None = None,
+) -> None:
     """Refuse a shape whose last axes are not `core`; the error names the argument."""
     if shape[len(shape) - len(core) :] != core or len(shape) < len(core):
-        raise ShapeError(f"{name} has shape {shape}, {_expected(core, what)}")
+        todo = None if hint is None else hint(name, shape)
+        raise ShapeError(f"{name} has shape {shape}, {_expected(core, what)}", todo)
 
 
 def _expected(core: tuple[int, ...], what: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, positive
+from ..arguments import checked, positive, strict
 from ..compile.arrays import numbers, one_sample
 from ..compile.service import Key
 from ..lazy import cached_property, once
@@ -138,6 +138,7 @@ class ControlComputer:
 # the computer by itself, sample by sample on plain numbers, for a loop of one's own
 
 
+@strict
 class ControlLoop:
     """The controller, its model and its state; `step` is called once per sample time.
 

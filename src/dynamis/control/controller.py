@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from .. import arguments
-from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive
+from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive, strict
 from ..compile.arm import Arm, Drives, arm_of, over_symbols
 from ..compile.arrays import NUMPY, finite, numbers, one_sample
 from ..errors import OptionError, ShapeError, counted, did_you_mean, shown
@@ -488,12 +488,14 @@ def held(arm: Arm, wanted: Any, given: Any, e: Any, before: Any, after: Any) -> 
 FASTEST = 0.5  # bandwidth times sample time; a sampled double integrator is unstable at 1 / damping
 
 
+@strict
 def second_order(bandwidth: Gain, damping: Gain = 1.0) -> tuple[Gain, Gain]:
     """(kp, kd) = (w^2, 2 damping w); w in rad/s, one number or one per joint."""
     w, zeta = _positive(bandwidth, "bandwidth"), _positive(damping, "damping")
     return _plain(w * w), _plain(2.0 * zeta * w)
 
 
+@strict
 def third_order(bandwidth: Gain, damping: Gain = 1.0, ratio: Gain = 1.0) -> tuple[Gain, Gain, Gain]:
     """(kp, kd, ki) of a loop with integral: the third pole is at -ratio w."""
     w, zeta = _positive(bandwidth, "bandwidth"), _positive(damping, "damping")

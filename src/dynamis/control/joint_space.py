@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import checked
+from ..arguments import checked, strict
 from ..compile.arm import Arm
 from .controller import (
     Compensating,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DERIVATIVES = ("measurement", "error")
 
 
+@strict
 @dataclass(frozen=True)
 class JointPID(Controller):
     """tau = - kp e - ki (integral of e) - kd qd (+ g(q), springs and loads), e = q - q_d.
@@ -91,6 +92,7 @@ class JointPID(Controller):
         return tau, {"integral": integral}
 
 
+@strict
 @dataclass(frozen=True)
 class PointToPoint(Compensating):
     """tau = M(q) a + C(q, qd) qd + g(q) (+ friction), a = -Kd qd - Kp e, e = q - q_d.
@@ -124,6 +126,7 @@ class PointToPoint(Compensating):
         return tau, {}
 
 
+@strict
 @dataclass(frozen=True)
 class ComputedTorque(Compensating):
     """tau = M(q) a + C(q, qd) qd + g(q) + friction, a = qdd_d - Kd ed - Kp e - Ki (integral of e).
@@ -176,6 +179,7 @@ class ComputedTorque(Compensating):
         return tau, {"integral": integral}
 
 
+@strict
 @dataclass(frozen=True)
 class FeedForward(Compensating):
     """tau = M(q_d) qdd_d + C(q_d, qd_d) qd_d + g(q_d) + friction - Kp e - Kd ed, e = q - q_d.

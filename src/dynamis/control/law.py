@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import a_robot, choice, is_word, one_of, positive, whole
+from ..arguments import a_robot, choice, is_word, one_of, positive, strict, whole
 from ..compile.arm import Arm, arm_of
 from ..compile.service import Key, traced
 from ..errors import OptionError, ShapeError, counted, shown
@@ -90,6 +90,7 @@ class UnknownTime:
 UNKNOWN = UnknownTime()
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class Law:
     """A controller of a robot at one sample time, ready to leave Python.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, choice, is_list, positive
+from ..arguments import checked, choice, is_list, positive, strict
 from ..compile.arrays import finite, numbers, one_sample
 from ..errors import OptionError, ShapeError, counted, shown
 
@@ -30,6 +30,7 @@ TOOL = ("x", "y", "z", "rx", "ry", "rz")
 ENDLESS_SLOPE = ("grotjahn",)  # laws whose slope at rest is infinite
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class StateSpace:
     """A linear system that unpacks as (A, B, C, D): `control.ss(*lin)`, `scipy.signal.lti(*lin)`.

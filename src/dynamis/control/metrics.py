@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checked, is_list
+from ..arguments import checked, is_list, strict
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, counted, shown
 from ..tables import html_table, markdown_table, text_table
@@ -15,6 +15,7 @@ from ..tables import html_table, markdown_table, text_table
 ROUNDING = 1e-12  # of the step: a peak this far above the final value is none
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class StepMetrics:
     """What a step response did: one number each, or one per joint, (n,).
@@ -111,6 +112,7 @@ def _floats(value: Any, name: str) -> np.ndarray:
     return numbers(value, name, "expected real numbers")
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class TrackingMetrics:
     """The error of every joint along a motion, (n,) each, and of all of them together.
@@ -164,6 +166,7 @@ class TrackingMetrics:
         return html_table(self.cells()) + (f"<p>{escape(self.note)}</p>" if self.note else "")
 
 
+@strict
 def tracking_metrics(error: Any, joint_names: Sequence[str] | None = None) -> TrackingMetrics:
     """Metrics of e = q - q_d over the samples, (N,) or (N, n); a NaN makes its joint's NaN."""
     given = _floats(error, "error")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked
+from ..arguments import checked, strict
 from ..compile.arm import Arm
 from ..spatial.vectors import plus
 from .controller import Gain, Sample, Scalars, Step, Values, above_zero, model_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FRICTION = ("measured", "none")
 
 
+@strict
 @dataclass(frozen=True)
 class MomentumObserver(Observer):
     """r = K (p - p0 - integral of (tau + C^T qd - g - friction + r)), with p = M qd.

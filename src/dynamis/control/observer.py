@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..arguments import strict
 from ..compile.arm import arm_of
 from ..compile.service import Key, traced
 from ..lazy import cached_property
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 
+@strict
 class Observer(Block):
     """A block whose `step` gives the external torque of every joint.
 

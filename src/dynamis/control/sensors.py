@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import SEEDS, checked, choice, positive, whole
+from ..arguments import SEEDS, checked, choice, positive, strict, whole
 from ..compile.arrays import numbers
 from ..errors import OptionError
-from ..model.quantity import strict
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, plus
 from .random_numbers import POSITIONS, TORQUES, normal, uniform

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, number
+from ..arguments import checked, number, strict
 from ..compile.arrays import numbers
 from ..errors import OptionError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scipy.signal import TransferFunction
 
 
+@strict
 @dataclass(frozen=True)
 class SingleJoint:
     """A joint and its PID: stability, steady errors, transfer functions and exact responses.

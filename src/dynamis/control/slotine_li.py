@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, passed_on
+from ..arguments import checked, passed_on, strict
 from ..compile.arm import Arm
 from ..compile.arrays import numbers
 from ..dynamics import friction
@@ -183,6 +183,7 @@ def _sides(velocity: Any, smoothing: Any, fn: Functions) -> tuple[Any, Any]:
     return fn.max(s, 0.0), fn.max(-s, 0.0)
 
 
+@strict
 @dataclass(frozen=True)
 class SlotineLi(Controller):
     """tau = Y(q, qd, qd_r, qdd_r) estimate - Kd s,   estimate' = - Gamma Y^T s.

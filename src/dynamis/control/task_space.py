@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, passed_on
+from ..arguments import checked, passed_on, strict
 from ..compile.arm import Arm
 from ..dynamics.forward_dynamics import factor, substitute
 from ..errors import OptionError
@@ -75,6 +75,7 @@ class ToolController(Compensating):
         }
 
 
+@strict
 @dataclass(frozen=True)
 class TaskSpace(ToolController):
     """tau = M qdd + C qd + g + friction with qdd = J+ (a - Jdot qd) + (I - J+ J) v.
@@ -131,6 +132,7 @@ class TaskSpace(ToolController):
         return plus(rigid, friction), {}
 
 
+@strict
 @dataclass(frozen=True)
 class Impedance(ToolController):
     """tau = M v + C qd + g + friction + J^T (Lambda (xdd_d - Jdot qd - J v) - D ed - K e).

@@ -128,7 +128,7 @@ PERIOD, DT = 10.0, 1e-3  # s
 SHOWN = 8  # parameters in the table
 SLIDING = 0.1  # rad/s above which a joint surely slides
 CUTOFF = 10.0  # Hz, of the comparison
-UNCONSTRAINED = "; the feasible estimator enforces it: pip install 'dynamis[identify]'"
+UNCONSTRAINED = "; the feasible estimator enforces it: install the extra identify"
 
 
 def excitation(robot: Robot, known: dict[str, Any]) -> Chapter:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from ..arguments import checked, choice, is_whole, number, one_of
+from ..arguments import checked, choice, is_whole, known_options, number, one_of, strict
 from ..compile.arrays import as_batch, batch_shape
 from ..dynamics import kinematics
 from ..errors import OptionError, SymbolError, counted, shown, warn
@@ -48,6 +48,7 @@ def equations(model: Model, method: str, gravity: str | None) -> "Equations":
     return Equations(model, method, gravity)
 
 
+@strict
 class Equations:
     """Closed forms of a robot: .fk .jacobian, .M .C .g .tau, .christoffel, energies, one .term."""
 
@@ -304,8 +305,7 @@ class Equations:
 
     def _given(self, values: Mapping[str, float]) -> dict[Any, float]:
         names = [str(s) for s in self.symbols]
-        for name in values:
-            one_of(name, names, f"robot {self.robot_name!r} has no symbol {name!r}")
+        known_options(values, names, f"robot {self.robot_name!r} has no symbol")
         told = {sp.Symbol(k, real=True): number(v, k) for k, v in values.items()}
         given = {**self.values, **told}
         missing = next((s for s in self.symbols if s not in given), None)

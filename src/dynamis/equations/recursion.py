@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..arguments import is_list
+from ..arguments import is_list, strict
 from ..dynamics import coriolis, coupling, equation
 from ..dynamics.gibbs_appell import INERTIAL, observation_matrix
 from ..dynamics.kinematics import inertias
@@ -137,6 +137,7 @@ QUANTITIES: Mapping[str, tuple[str, Callable[..., Any]]] = {  # prefix of new na
 }
 
 
+@strict
 @dataclass(frozen=True)
 class Recursion:
     """Definitions in order, then the outputs in terms of them."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, positive
+from ..arguments import checked, positive, strict
 from ..errors import OptionError
 from ..files import write_columns
 from ..identify.information import condition
@@ -111,6 +111,7 @@ class Demand(NamedTuple):
     tau: np.ndarray
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """An exciting motion: `trajectory` is one period; logs should hold `periods` of them.

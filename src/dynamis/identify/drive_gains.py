@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from ..arguments import checked, positive, whole
+from ..arguments import checked, positive, strict, whole
 from ..base.groupings import lstsq, scaled
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, counted
@@ -36,6 +36,7 @@ FEWEST = 40  # samples
 FARTHEST = 4.0  # of log(gain) from where the search starts: a factor of 50
 
 
+@strict
 @dataclass(frozen=True, eq=False, repr=False)
 class DriveGains:
     """Gains (n,) in N m/A (N/A of a slide) with their standard deviations, by block bootstrap.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, number, passed_on
+from ..arguments import checked, number, passed_on, strict
 from ..errors import OptionError, shown
 from ..lazy import cached_property
 from ..logs.checks import spikes
@@ -32,6 +32,7 @@ SAME = 1e-3  # of the torque: what two models may differ by and still be one
 LEAST = 0.01  # periods of the slowest filter within a log
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class Validation:
     """Torques (N, n) at the logged instants t (N,), as logged and as predicted.
@@ -143,6 +144,7 @@ def _ratio(a: Any, b: Any) -> Any:
         return np.where(np.asarray(b) > 0.0, a / np.where(np.asarray(b) > 0, b, 1.0), np.nan)
 
 
+@strict
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """Base parameters with standard deviations, and the robot they make.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import check_fields, checked, choice, is_word
+from ..arguments import check_fields, checked, choice, is_word, strict
 from ..errors import OptionError, did_you_mean
 from ..model.friction import LAWS, sides
 from ..model.quantity import resolve
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 
+@strict
 @dataclass(frozen=True)
 class FrictionModel:
     """Columns per joint and the law with its constants.

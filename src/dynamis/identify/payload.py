@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..arguments import checked, is_word
+from ..arguments import checked, is_word, strict
 from ..errors import OptionError
 from ..ik.driven import alike, assembly
 from ..lazy import cached_property
@@ -46,6 +46,7 @@ SAME = 0.05  # of a joint's standard deviation: how far two runs of one motion m
 NAMES = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
+@strict
 @dataclass(frozen=True, eq=False, repr=False)
 class PayloadEstimate:
     """The body at the tool: `values` as in `names`, com in the tool frame, inertia about it.

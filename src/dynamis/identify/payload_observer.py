@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, number, positive
+from ..arguments import checked, number, positive, strict
 from ..compile.arm import Arm
 from ..compile.service import Ports, compiled, compiling
 from ..control.controller import Sample, Scalars, Step, Values, per_joint
@@ -65,6 +65,7 @@ WEIGHTLESS = 1e-9  # N m or N: the typical torque of an arm without masses
 TINY, HUGE = 1e-300, 1e150
 
 
+@strict
 @dataclass(frozen=True)
 class PayloadObserver(Observer):
     """Mass, centre of mass and inertia of what the tool carries, sample by sample.
@@ -464,6 +465,7 @@ def _kept(states: Mapping[str, np.ndarray], expected: list[float]) -> dict[str, 
     } | dict(zip(("residual", "residual_without"), residuals, strict=True))
 
 
+@strict
 @dataclass(frozen=True, eq=False, repr=False)
 class PayloadTrack:
     """A payload over time: t (N,), what was known of it, and the torque left over, (N, n).

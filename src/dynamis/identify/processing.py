@@ -13,7 +13,7 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, csd, sosfiltfilt, welch
 
-from ..arguments import checked, choice, is_word, number, whole
+from ..arguments import checked, choice, is_word, number, strict, whole
 from ..errors import ClosureError, OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..logs.checks import without_spikes
@@ -156,6 +156,7 @@ def of_joints(log: Log, columns: list[int]) -> Log:
     return replace(log, **{k: v[:, columns] for k, v in given.items() if v is not None})
 
 
+@strict
 @dataclass(frozen=True)
 class Processing:
     """How a log becomes samples; None is chosen from the data and said in the result.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..arguments import choice, text
+from ..arguments import choice, strict, text
 from ..errors import OptionError, shown
 from ..logs.checks import without_spikes
 from ..logs.log import Log
@@ -25,6 +25,7 @@ VALIDATE = "validate it on a motion of another kind"
 HEAD = ("", "verdict", "reason", "what to do")
 
 
+@strict
 @dataclass(frozen=True)
 class Verdict:
     """How far to trust an estimate: `level`, the reason in one sentence, what to do.

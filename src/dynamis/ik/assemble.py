@@ -217,7 +217,7 @@ def project(robot: "Robot", q: Any, qd: Any = None) -> Any:
     """The nearest configurations that close, (..., n); with qd also rates that keep them closed."""
     refuse_open_arms(robot)
     what = f"robot {robot.name!r}"
-    given = as_batch(q, "q", (robot.n,), what)
+    (given,) = robot._calls.arrays({"q": q})
     rows = given.reshape(-1, robot.n)
     found, left = nearest(robot, rows)
     if (left > CLOSED).any():
@@ -229,7 +229,8 @@ def project(robot: "Robot", q: Any, qd: Any = None) -> Any:
     closed = found.reshape(given.shape)
     if qd is None:
         return closed
-    rates = np.broadcast_to(as_batch(qd, "qd", (robot.n,), what), closed.shape)
+    (rates,) = robot._calls.arrays({"qd": qd})
+    rates = np.broadcast_to(rates, closed.shape)
     J = robot.closure_jacobian(closed)
     taken = np.linalg.pinv(J, rcond=1e-9) @ (J @ rates[..., None])
     return closed, rates - taken[..., 0]

@@ -8,7 +8,7 @@ like `robot.parameters.values`, one vector or one per sample, and can be differe
 precision is that of the arrays: float32, unless `jax_enable_x64` is set.
 """
 
-from ..lazy import package
+from ..lazy import package, public_dir
 
 package("jax", "jax", "dynamis.jax", "jax")
 
@@ -35,3 +35,4 @@ __all__ = [
     "regressor",
     "step",
 ]
+__dir__ = public_dir(__name__)

@@ -35,7 +35,7 @@ try:
 except ImportError:
     raise MissingPackageError(
         "dynamis.jax needs the C extension dynamis._xla, which was not built",
-        "install a C compiler, then: pip install --force-reinstall --no-binary dynamis dynamis",
+        "install a C compiler, then dynamis again from its source with --force-reinstall",
     ) from None
 
 TARGET = "dynamis_function"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, choice, is_whole, number, positive, text, whole
+from ..arguments import checked, choice, is_whole, number, positive, strict, text, whole
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, counted, shown
 from ..files import write_columns
@@ -30,6 +30,7 @@ ROUNDING = 1e-9  # of a step, for the last instant
 EDGE = 1e-3  # of a median step: how near a stamp may be to a window's edge and count as on it
 
 
+@strict
 @dataclass(frozen=True, repr=False, eq=False)
 class Log:
     """Stamps t (N,) in seconds that start anywhere and rise; q, tau, and maybe qd, qdd, (N, n).

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..arguments import choice, is_list
+from ..arguments import choice, is_list, strict
 from ..errors import ModelError, OptionError, shown
 from .pose import Pose, pose
-from .quantity import Scalar, quantity_text, settle, settle_quantities, strict
+from .quantity import Scalar, quantity_text, settle, settle_quantities
 
 Turn = tuple[tuple[float, int, int], ...]  # sum of factor (axis of the first . axis of the second)
 X, Y, Z = 0, 1, 2

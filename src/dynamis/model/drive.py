@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import strict
 from ..errors import ModelError
 from ..spatial.vectors import Vector
 from .friction import coulomb_pair
@@ -21,7 +22,6 @@ from .quantity import (
     quantity,
     settle,
     settle_quantities,
-    strict,
 )
 
 CIRCUIT = (  # the fields of the motor's circuit: each above zero where it is given

@@ -17,10 +17,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import number, one_of
+from ..arguments import known_options, number, one_of, strict
 from ..errors import ModelError, shown
 from .law import UserLaw, friction_law
-from .quantity import Expression, Scalar, quantities, quantity, settle, settle_quantities, strict
+from .quantity import Expression, Scalar, quantities, quantity, settle, settle_quantities
 
 # law -> its constants with their defaults
 LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
@@ -79,6 +79,7 @@ class Friction:
         """The law's constants may be given as keywords of their own, as in a file."""
         law = given.get("law", "coulomb")
         own = LAWS.get(law, {}) if isinstance(law, str) else {}
+        known_options(given, (*Friction.__dataclass_fields__, *own), "Friction has no keyword")
         rest = {name: value for name, value in given.items() if name not in own}
         constants = {name: value for name, value in given.items() if name in own}
         named = rest.get("constants", {})

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import flag, is_list, one_of
+from ..arguments import flag, is_list, one_of, strict
 from ..errors import ModelError, counted, shown
 from ..spatial.functions import MATH, Functions, cos_sin
 from ..spatial.inertia import Inertia, entries, from_com, from_entries, from_linear, symmetric_of
@@ -20,7 +20,6 @@ from .quantity import (
     resolve,
     settle,
     settle_quantities,
-    strict,
 )
 
 JOINTS = ("revolute", "prismatic")

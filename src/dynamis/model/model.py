@@ -7,7 +7,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import choice, duplicate, flag, is_list, is_word, one_of, positive
+from ..arguments import choice, duplicate, flag, is_list, is_word, one_of, positive, strict
 from ..errors import ModelError, counted, shown
 from ..lazy import cached_property
 from ..spatial.functions import Functions
@@ -29,7 +29,6 @@ from .quantity import (
     resolve,
     settle,
     settle_quantities,
-    strict,
     symbols_in,
 )
 from .spring import Spring

@@ -11,38 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any
 
-from ..arguments import is_list, one_of, real
+from ..arguments import is_list, real
 from ..errors import ModelError, SymbolError, counted, shown
 from ..spatial.functions import MATH, Functions
 from .law import UserLaw
-
-# constructors that answer a misspelt keyword with the one that was meant
-
-T = TypeVar("T", bound=type)
-
-
-def strict(cls: T) -> T:
-    """A dataclass whose constructor names an unknown keyword and those that exist.
-
-    A class may first put keywords in order by `_flat(given)`.
-    """
-    plain = cls.__init__
-    known = [f.name for f in fields(cls)]
-    flat = getattr(cls, "_flat", dict)
-
-    @wraps(plain)
-    def __init__(self: Any, *arguments: Any, **given: Any) -> None:  # noqa: N807
-        given = flat(given)
-        for name in given:
-            one_of(name, known, f"{cls.__name__} has no keyword {name!r}")
-        plain(self, *arguments, **given)
-
-    cls.__init__ = __init__  # type: ignore[misc]
-    return cls
-
 
 LONGEST = 200  # characters of an expression
 CONSTANTS = {"pi": math.pi}

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import choice, is_list
+from ..arguments import choice, is_list, strict
 from ..errors import ModelError, counted, shown
-from .quantity import Scalar, quantities, quantity_text, settle, settle_quantities, strict
+from .quantity import Scalar, quantities, quantity_text, settle, settle_quantities
 
 ENDS = ("from_", "from_point", "to", "to_point", "rest_length")
 KINDS: Mapping[str, tuple[str, ...]] = {  # the fields each kind has

@@ -1,6 +1,6 @@
 """Pictures of robots and of their motion; nothing here needs a display."""
 
-from ..lazy import package
+from ..lazy import package, public_dir
 
 package("matplotlib", "matplotlib", "drawing", "plots")
 
@@ -20,3 +20,4 @@ __all__ = [
     "plot_workspace",
     "skeleton",
 ]
+__dir__ = public_dir(__name__)

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checked
+from ..arguments import checked, strict
 from ..model.quantity import resolve
 from ..robot import Robot
 from ..robot.placing import closure_frames, joint_frames
 
 
+@strict
 @dataclass(frozen=True)
 class Skeleton:
     """An arm at one position or many: everything is in the reference frame, metres."""

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
+from inspect import Parameter, Signature, signature
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
-from ..arguments import known_options
+from ..arguments import known_options, strict
 from ..compile import arrays
 from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
 from ..compile.libraries import evaluate_elsewhere, like, origins
@@ -17,7 +18,7 @@ from ..errors import OptionError, SingularError, did_you_mean
 from ..lazy import LOCK, cached_property
 from ..model.chain import Chain, chain
 from ..model.model import Model
-from .closing import refuse_open
+from .closing import drive_hint, refuse_open
 
 
 class fast:  # noqa: N801  reads as the decorator it is
@@ -28,14 +29,15 @@ class fast:  # noqa: N801  reads as the decorator it is
     """
 
     def __init__(self, method: Callable[..., Any]):
-        self.method = method
+        code: Any = method.__code__  # type: ignore[attr-defined]
+        self.parameters = code.co_varnames[1 : code.co_argcount]
+        self.defaults = method.__defaults__ or ()  # type: ignore[attr-defined]
+        method.__dict__["__signature__"] = _with_options(signature(method))
+        self.method = strict(method)
         update_wrapper(self, method)  # type: ignore[arg-type]
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
-        code = self.method.__code__  # type: ignore[attr-defined]
-        self.parameters = code.co_varnames[1 : code.co_argcount]
-        self.defaults = self.method.__defaults__ or ()  # type: ignore[attr-defined]
 
     def __get__(self, robot: Any, owner: type | None = None) -> Any:
         if robot is None:
@@ -44,9 +46,19 @@ class fast:  # noqa: N801  reads as the decorator it is
         if arrays.Fast is None:
             return bound
         callable_ = arrays.Fast(bound, self.parameters, self.defaults)
-        update_wrapper(callable_, bound)
+        update_wrapper(callable_, bound, updated=())  # the signature is that of the bound method
         robot.__dict__[self.name] = robot._calls.bound[self.name] = callable_
         return callable_
+
+
+def _with_options(own: Signature) -> Signature:
+    """A signature with the options of every call by name."""
+    *parameters, _ = own.parameters.values()  # the last is **options
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default)
+        for name, default in arrays.CALL_OPTIONS.items()
+    ]
+    return own.replace(parameters=(*parameters, *options))
 
 
 class Calls:
@@ -142,8 +154,9 @@ class Calls:
 
     def arrays(self, arguments: Mapping[str, Any]) -> list[np.ndarray]:
         """Checked arguments as float64 arrays."""
+        hint = partial(drive_hint, self)
         return [
-            arrays.as_batch(value, name, input_shape(name, self.model), self._what)
+            arrays.as_batch(value, name, input_shape(name, self.model), self._what, hint)
             for name, value in arguments.items()
         ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,33 @@ def undriven(robot: "Robot") -> list[str]:
     return [robot.joint_names[k] for k in robot.independent if k not in robot.driven]
 
 
+TORQUES = "{0} = np.zeros(robot.n); {0}[..., robot.driven] = ..., zero for passive joints"
+ALL_JOINTS = {  # arguments of all joints, and how to have them from those of the drives
+    **dict.fromkeys(("q", "q0"), "robot.assemble(q_active)[0] gives all"),
+    **dict.fromkeys(("qd", "qd0", "qd_ref"), "robot.joint_rates(q, qd_active) gives all"),
+    "qdd": "robot.joint_accelerations(q, qd, qdd_active) gives all",
+    **dict.fromkeys(("tau", "torque", "external", "preload"), TORQUES),
+}
+
+
+def drive_hint(owner: "Robot | Calls", name: str, shape: tuple[int, ...]) -> str | None:
+    """What to write where an argument holds the drives alone instead of all joints, or the reverse.
+
+    None where that is not what is wrong.
+    """
+    model, found = owner.model, owner.chain.mobility
+    if found is None or not shape:
+        return None
+    if name.endswith("_active"):
+        wrong = shape[-1] == model.n
+        return f"the independent joints alone: {name}[..., robot.independent]" if wrong else None
+    if name not in ALL_JOINTS or shape[-1] not in (len(model.driven), len(found.independent)):
+        return None
+    drives = worded(model.joint_names[k] for k in model.driven)
+    how = ALL_JOINTS[name].format(name)
+    return f"{name} is of all {model.n} joints, not of the drives alone ({drives}): {how}"
+
+
 def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndarray]:
     """Parts of the torques of the drives, (..., n).
 
@@ -62,7 +90,7 @@ def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndar
     robot._check_drives(None)
     own, drives = list(robot.independent), list(robot.driven)
     q, qd, qdd = (
-        as_batch(x, name, (robot.n,), f"robot {robot.name!r}")
+        as_batch(x, name, (robot.n,), f"robot {robot.name!r}", partial(drive_hint, robot))
         for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))
     )
     total = robot.inverse_dynamics(q, qd, qdd)

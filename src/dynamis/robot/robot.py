@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..arguments import checked, choice, flag, is_list, is_word, known_options, number, one_of
+from ..arguments import (
+    checked,
+    choice,
+    flag,
+    is_list,
+    is_word,
+    known_options,
+    number,
+    one_of,
+    strict,
+)
 from ..compile import arrays
 from ..compile.kernels import (
     FORWARD_METHODS,
@@ -81,6 +91,7 @@ FRAMES = ("base", "tool")
 PARAMETERS = ("inline", "argument")
 
 
+@strict
 @final
 class Robot:
     """A robot arm: `dy.load("puma560")`, a file, or `Robot.from_dh(...)`.
@@ -125,17 +136,12 @@ class Robot:
         `base` and `tool` are 4x4 matrices or {"xyz": ..., "rpy": ...}; the rest of the keywords
         are the fields of a model: values, configurations, payload, gear_matrix, rotors, ...
         """
+        known_options(rest, Model.__dataclass_fields__)
         if convention is None:
             raise OptionError(
                 "from_dh was called without convention",
                 "say convention='standard' (Denavit-Hartenberg) or 'modified' (Craig): the numbers "
                 "of one are wrong in the other",
-            )
-        known = set(Model.__dataclass_fields__)
-        unknown = next((key for key in rest if key not in known), None)
-        if unknown is not None:
-            raise OptionError(
-                f"from_dh got unknown keyword {unknown!r}", did_you_mean(unknown, sorted(known))
             )
         model = Model(
             name=name,
@@ -471,7 +477,8 @@ class Robot:
                 f"robot {self.name!r} has no closures: its home is q = 0",
                 "give q0= where it starts",
             )
-        place = arrays.finite(arrays.one_sample(q, "q", (self.n,), f"robot {self.name!r}"), "q")
+        (place,) = self._calls.arrays({"q": q})
+        arrays.finite(arrays.one_sample(place, "q", (self.n,), f"robot {self.name!r}"), "q")
         refuse_unclosed(self, place[None], np.zeros((1, self.n)))
         rest = {k: v for k, v in self.model.configurations.items() if k != "home"}
         known = {"home": tuple(place.tolist()), **rest}
@@ -805,7 +812,7 @@ class Robot:
         if not self.model.closures or arrays.foreign((tau,)):
             return True
         following = [k for k in range(self.n) if k not in self.independent]
-        given = arrays.as_batch(tau, "tau", (self.n,), f"robot {self.name!r}")
+        (given,) = self._calls.arrays({"tau": tau})
         return not given[..., following].any() and not self.rubs_under_load
 
     def lagrange_euler(self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike") -> "LagrangeEuler":
@@ -1207,12 +1214,7 @@ class Robot:
 
     def with_values(self, **values: float) -> "Robot":
         """A robot with these values for symbols of its model, by name."""
-        unknown = next((v for v in values if v not in self.model.symbols), None)
-        if unknown is not None:
-            raise OptionError(
-                f"robot {self.name!r} has no symbol {unknown!r}",
-                did_you_mean(unknown, self.model.symbols),
-            )
+        known_options(values, self.model.symbols, f"robot {self.name!r} has no symbol")
         return self._with_model(values={**self.model.values, **values})
 
     def save(self, path: str | Path, laws: bool = False) -> None:
@@ -1251,6 +1253,7 @@ def _argument(parameters: str) -> bool:
     return choice(parameters, "parameters", PARAMETERS) == "argument"
 
 
+@strict
 def load(
     source: str | Path,
     tip: str | None = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, passed_on
+from ..arguments import checked, passed_on, strict
 from ..compile.libraries import on_host, origin
 from ..errors import DynamisWarning, OptionError
 from ..files import separate, write_columns
@@ -51,6 +51,7 @@ class Measurement(NamedTuple):
     tau: np.ndarray
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Run:
     """A simulated motion: t (N,), and q, qd, tau (..., N, n) with tau as it acted.

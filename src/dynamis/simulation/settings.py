@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..errors import OptionError, ShapeError, counted, shown
 from ..ik.follow import follow
 from ..lazy import cached_property
 from ..model.parameters import parameter_names
-from ..robot.closing import refuse_unclosed
+from ..robot.closing import drive_hint, refuse_unclosed
 from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
 from .motors import check_circuits
@@ -203,7 +204,7 @@ def _forces(given: Mapping[str, Any], robot: "Robot", dt: float) -> dict[str, An
             if name == "torque":
                 refuse_passive(robot, rows, name)
             continue
-        forces[name] = signal(shared, name, shape, dt)
+        forces[name] = signal(shared, name, shape, dt, partial(drive_hint, robot))
         if name == "torque" and len(robot.active) < robot.n:
             forces[name] = _of_drives(robot, forces[name])
         if np.ndim(unmasked(shared)) == len(shape) + 1:
@@ -377,7 +378,10 @@ def _states(
 ) -> tuple[np.ndarray, np.ndarray, Any, Any, tuple[int, ...]]:  # fmt: skip
     """Initial states (parameters, forces) of every member, and the shape of the ensemble."""
     n, what = robot.n, f"robot {robot.name!r} with joints {', '.join(robot.joint_names)}"
-    q0, qd0 = (as_batch(given[name], name, (n,), what) for name in ("q0", "qd0"))
+    q0, qd0 = (
+        as_batch(given[name], name, (n,), what, partial(drive_hint, robot))
+        for name in ("q0", "qd0")
+    )
     arrays, names = [q0, qd0], ["q0", "qd0"]
     if given["parameters"] is not None:
         size = len(parameter_names(robot.model) if varied is None else varied)

@@ -3,11 +3,12 @@
 import inspect
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..compile.arrays import finite, numbers
+from ..compile.arrays import Hint, finite, numbers
 from ..errors import OptionError, ShapeError, counted, shown
 from ..trajectory.trajectory import Trajectory
 from ..user_code import location
@@ -20,9 +21,11 @@ Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
 Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
 
 
-def signal(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
+def signal(
+    value: Any, name: str, core: tuple[int, ...], dt: float, hint: Hint | None = None
+) -> Force:
     """A vector (or a matrix) that stays, a function of t, or one held for each step; as rows."""
-    rows = _rows(value, name, core, dt)
+    rows = _rows(value, name, core, dt, hint or (lambda name, shape: None))
     named = f"{name}{location(value)}" if callable(value) else name
     return lambda t, since: _finite(rows(t, since).reshape(len(t), -1), named, t)
 
@@ -70,13 +73,16 @@ def _expected(core: tuple[int, ...], steps: Any = "steps", arms: Any = "arms") -
     return EXPECTED.format(numbers=product, each=each, steps=steps, arms=arms, sizes=sizes)
 
 
-def _rows(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
+def _rows(value: Any, name: str, core: tuple[int, ...], dt: float, hint: Hint) -> Force:
     expected = _expected(core)
     if callable(value):
         accepts(value, name, "t")
         where = location(value)
         return lambda t, since: np.stack(
-            [_vector(value(float(s)), f"{name}({s:g}){where}", core) for s in t]
+            [
+                _vector(value(float(s)), f"{name}({s:g}){where}", core, hint=partial(hint, name))
+                for s in t
+            ]
         )
     try:
         rows = numbers(value, name, expected)
@@ -85,7 +91,7 @@ def _rows(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
     if rows.shape == core:
         return lambda t, since: np.broadcast_to(rows, (len(t), *core))
     if rows.ndim != 1 + len(core) or rows.shape[1:] != core or not len(rows):
-        raise ShapeError(f"{name} has shape {rows.shape}, {expected}")
+        raise ShapeError(f"{name} has shape {rows.shape}, {expected}", hint(name, rows.shape))
 
     def held(t: np.ndarray, since: np.ndarray) -> np.ndarray:
         return rows[np.clip(np.floor(since / dt + 1e-6).astype(int), 0, len(rows) - 1)]
@@ -210,9 +216,15 @@ def _three(value: Any, n: int, where: str) -> np.ndarray:
     return np.concatenate(rows)
 
 
-def _vector(value: Any, name: str, core: tuple[int, ...], part: str = "") -> np.ndarray:
+def _vector(
+    value: Any,
+    name: str,
+    core: tuple[int, ...],
+    part: str = "",
+    hint: Callable[[tuple[int, ...]], str | None] = lambda shape: None,
+) -> np.ndarray:
     row = returned(value, name)
     if row.shape != core:
         what = f"{part} of shape" if part else "shape"
-        raise ShapeError(f"{name} returned {what} {row.shape}, expected {core}")
+        raise ShapeError(f"{name} returned {what} {row.shape}, expected {core}", hint(row.shape))
     return row

@@ -6,12 +6,13 @@ An option is written once, in the signature of `simulate`; those of `Simulator` 
 import inspect
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
+from functools import partial
 from types import NoneType
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arguments import whole
+from ..arguments import strict, whole
 from ..compile.arrays import as_batch
 from ..compile.libraries import like
 from ..compile.service import compiling
@@ -21,6 +22,7 @@ from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError, shown, warn
 from ..lazy import once
 from ..robot import Robot
+from ..robot.closing import drive_hint
 from .adaptive import adaptive
 from .assembly import Assembly
 from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, fixed_steps, loop_of
@@ -36,6 +38,7 @@ SEEN = ("q", "qd", "tau", "command")
 OF_A_RUN = ("duration", "q0", "qd0", "save_every")  # arguments of `simulate` alone
 
 
+@strict
 def simulate(
     robot: Robot,
     duration: float = 1.0,
@@ -205,6 +208,7 @@ def _shows_options(init: F) -> F:
     return init
 
 
+@strict
 class Simulator:
     """A simulation that is advanced as its caller asks; the options are those of `dy.simulate`.
 
@@ -313,7 +317,8 @@ class Simulator:
         if s.law is not None or s.function is not None:
             raise OptionError("tau was given, but the controller commands", "leave tau out")
         if type(tau) is not np.ndarray or tau.dtype != np.float64 or tau.shape[-1:] != (s.n,):
-            tau = as_batch(tau, "tau", (s.n,), f"robot {s.robot.name!r}")
+            hint = partial(drive_hint, s.robot)
+            tau = as_batch(tau, "tau", (s.n,), f"robot {s.robot.name!r}", hint)
         if tau.shape[:-1] not in ((), s.shape):
             raise ShapeError(f"tau has shape {tau.shape}, expected {(*s.shape, s.n)}")
         if not np.isfinite(tau).all():

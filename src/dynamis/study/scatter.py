@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import SEEDS, a_robot, flag, is_list, number, whole
+from ..arguments import SEEDS, a_robot, flag, is_list, number, strict, whole
 from ..compile.arrays import numbers
 from ..control.random_numbers import SAMPLES, RowFunction, normal, uniform
 from ..errors import ModelError, OptionError, ShapeError, counted, shown, warn
@@ -88,6 +88,7 @@ class Draw:
         return self.index, self.values, self.q0, self.qd0, self.joint_offset, self.factors
 
 
+@strict
 @dataclass(frozen=True, kw_only=True)
 class Scatter:
     """How arms differ from the model; every drawn body can exist.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import SEEDS, a_robot, checked, flag, passed_on, path_of, positive, whole
+from ..arguments import SEEDS, a_robot, checked, flag, passed_on, path_of, positive, strict, whole
 from ..compile.arrays import checked_threads, numbers
 from ..control.controller import per_joint
 from ..errors import OptionError, counted, did_you_mean, shown, warn
@@ -83,6 +83,7 @@ class Failed(NamedTuple):
         return named + ", ".join(f"{count} {reason}" for reason, count in few) + more
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
     """Of the variance of a measure, the share that each factor explains by itself, (f, k).
@@ -121,6 +122,7 @@ class Sensitivity:
         return "\n".join(rows)
 
 
+@strict
 @dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """The answer: quantiles, worst cases and causes of every measure.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import strict
 from ..compile.arrays import numbers
 from ..errors import ShapeError, shown
 
@@ -289,6 +290,7 @@ def at_ranks(summary: Summary, measure: str, ranks: np.ndarray) -> np.ndarray:
     return found
 
 
+@strict
 class Distribution(NamedTuple):
     """The finite values of a column as a distribution function: corners, counts up to them."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import a_robot
 from ..compile.kernels import KERNELS, Kernel, input_shape, row_taking
 from ..errors import OptionError
-from ..lazy import once, package
+from ..lazy import once, package, public_dir
 from ..robot import Robot
 from .operator import DTYPES, computed, evaluated, keyed, known, leading, plain, torch
 from .tensors import destinations, tensors
@@ -29,6 +29,7 @@ __all__ = [
     "evaluate", "fk", "forward_dynamics", "gravity_torque", "inverse_dynamics", "jacobian",
     "mass_matrix", "regressor", "step",
 ]  # fmt: skip
+__dir__ = public_dir(__name__)
 
 
 def inverse_dynamics(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import positive
+from ..arguments import positive, strict
 from ..errors import OptionError, ShapeError
 from ..spatial.functions import MATH, Functions
 from .arguments import all_positive, numbers, vectors
@@ -23,6 +23,7 @@ from .trajectory import Lists, Trajectory, by_derivative
 MOST_TURNS = 1000  # of the slowest joint until all are where they were
 
 
+@strict
 class Sine(Trajectory):
     """q = center + amplitude sin(2 pi frequency t + phase), for all times."""
 
@@ -59,6 +60,7 @@ class Sine(Trajectory):
         return by_derivative(states)
 
 
+@strict
 def sine(
     center: Any, amplitude: Any, frequency: Any, phase: Any = 0, duration: float | None = None
 ) -> Sine:
@@ -69,6 +71,7 @@ def sine(
     return Sine(center, amplitude, frequency, phase, duration)
 
 
+@strict
 class Fourier(Trajectory):
     """A finite Fourier series per joint: periodic, for all times; one period is its duration."""
 
@@ -101,6 +104,7 @@ class Fourier(Trajectory):
         return by_derivative(states)
 
 
+@strict
 def fourier(a: Any, b: Any, period: float, q0: Any = None, harmonics: Any = None) -> Fourier:
     """A finite Fourier series: velocity amplitudes a (cosine) and b (sine), (n, harmonics).
 

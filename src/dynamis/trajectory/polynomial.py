@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import positive
+from ..arguments import positive, strict
 from ..compile import arrays
 from ..errors import OptionError, ShapeError
 from ..lazy import cached_property
@@ -48,6 +48,7 @@ def horner(c: Any, u: Any) -> Any:
     return value
 
 
+@strict
 class Hermite(Trajectory):
     """Piecewise polynomial; `states[k][j][i]` is derivative j of joint i at time `times[k]`.
 
@@ -196,11 +197,13 @@ def _selected(condition: Any, a: Any, b: Any, fn: Functions) -> list[list[Any]]:
     ]
 
 
+@strict
 def cubic(q0: Any, q1: Any, duration: float, qd0: Any = 0, qd1: Any = 0) -> Hermite:
     """From q0 to q1 with given velocities at the ends; the acceleration jumps there."""
     return _between(duration, q=(q0, q1), qd=(qd0, qd1))
 
 
+@strict
 def quintic(
     q0: Any, q1: Any, duration: float, qd0: Any = 0, qd1: Any = 0, qdd0: Any = 0, qdd1: Any = 0
 ) -> Hermite:
@@ -208,6 +211,7 @@ def quintic(
     return _between(duration, q=(q0, q1), qd=(qd0, qd1), qdd=(qdd0, qdd1))
 
 
+@strict
 def septic(
     q0: Any, q1: Any, duration: float, qd0: Any = 0, qd1: Any = 0, qdd0: Any = 0, qdd1: Any = 0,
     qddd0: Any = 0, qddd1: Any = 0,
@@ -233,6 +237,7 @@ CRUISE = 1.5  # speed over mean speed when only the duration is given: three equ
 ROUNDING = 1e-12  # relative; a request this close to what is feasible is meant to be so
 
 
+@strict
 def trapezoid(
     q0: Any, q1: Any, duration: float | None = None, velocity: Any = None, acceleration: Any = None
 ) -> Hermite:
@@ -317,6 +322,7 @@ def _profile(start: np.ndarray, end: np.ndarray, T: float, V: float) -> Hermite:
 # C. de Boor, A Practical Guide to Splines, 1978.
 
 
+@strict
 def via(
     points: Any, times: Any, qd0: Any = 0, qd1: Any = 0, qdd0: Any = 0, qdd1: Any = 0
 ) -> Hermite:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import a_robot, checked, positive
+from ..arguments import a_robot, checked, positive, strict
 from ..compile.arrays import NUMPY, numbers
 from ..errors import OptionError, ShapeError, counted
 from ..ik.driven import assembly
@@ -45,6 +45,7 @@ def by_derivative(states: Sequence[tuple[Any, Any, Any]]) -> Lists:
     return q, qd, qdd
 
 
+@strict
 class Trajectory(ABC):
     """A motion of n joints that lasts `duration` seconds.
 

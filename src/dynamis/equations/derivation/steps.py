@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from ...arguments import checked, number, one_of
+from ...arguments import checked, known_options, number, one_of, strict
 from ...compile.arrays import numbers
 from ...dynamics import closed
 from ...dynamics.closed import mobility
@@ -113,6 +113,7 @@ class DerivationState(NamedTuple):
     qdd: tuple[float, ...]
 
 
+@strict
 @dataclass(frozen=True)
 class Derivation:
     """All steps of one formulation for one robot."""
@@ -152,9 +153,8 @@ class Derivation:
         state = checked_state(
             self.model, [[0.0] * self.model.n if x is None else x for x in (q, qd, qdd)]
         )
-        for name in values:
-            what = f"robot {self.model.name!r} has no symbol {name!r}"
-            one_of(name, self.model.symbols, what)
+        what = f"robot {self.model.name!r} has no symbol"
+        known_options(values, self.model.symbols, what)
         own = {**self.model.values, **{k: number(x, k) for k, x in values.items()}}
         missing = next((name for name in self.model.symbols if name not in own), None)
         if missing is not None:

@@ -16,12 +16,13 @@ from shutil import which
 from typing import Any
 
 from ...arguments import is_flag
-from ...errors import FileError, MissingPackageError, did_you_mean, shown
+from ...errors import FileError, did_you_mean, shown
+from ...lazy import missing_package, package
 from .tables import read_bytes
 
 PREFIX = "robot_descriptions:"
 KEY = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
-INSTALL = "dynamis[descriptions]"
+EXTRA = "descriptions"
 LIST = "`python -m robot_descriptions list` names them all"
 CLONED = re.compile(r"_clone_to_cache\(\s*[\"']([^\"']+)[\"']")
 PATHS = ("URDF_PATH", "MJCF_PATH", "XACRO_PATH", "SDF_PATH")
@@ -79,10 +80,7 @@ def _xacro() -> list[str]:
         return [sys.executable, "-c", "import xacro; xacro.main()"]
     if command := which("xacro"):
         return [command]
-    raise MissingPackageError(
-        "run_xacro needs the package xacro, which is not installed",
-        f'pip install "{INSTALL}"   (or: pip install xacro)',
-    )
+    raise missing_package("xacro", "run_xacro", EXTRA)
 
 
 # robot_descriptions
@@ -93,13 +91,8 @@ def description_file(name: str, download: bool) -> tuple[Path, dict[str, str]]:
 
     Only with `download` may that package reach the network, and so write to its cache.
     """
-    try:
-        known = import_module("robot_descriptions").DESCRIPTIONS
-    except ImportError:
-        raise MissingPackageError(
-            f"{PREFIX}{name} needs the package robot_descriptions, which is not installed",
-            f'pip install "{INSTALL}"   (or: pip install robot_descriptions)',
-        ) from None
+    purpose = f"{PREFIX}{name}"
+    known = package("robot_descriptions", "robot_descriptions", purpose, EXTRA).DESCRIPTIONS
     if name not in known:
         hint = did_you_mean(name, known)
         hint = LIST if hint.startswith("known") else hint  # hundreds
