@@ -163,7 +163,8 @@ class Robot:
         """A robot from its joint axes by the Denavit-Hartenberg procedure, without bodies yet.
 
         Each axis is ("revolute" or "prismatic", point, direction) in the reference frame at q = 0;
-        `base` and `tool` are poses in the same frame.
+        `base` and `tool` are poses in the same frame. Without `tool` it is on the last axis: at its
+        point, z along its direction, x across it and nearest to the x of the reference frame.
         """
         from ..model.dh.axes import Axis
         from ..model.dh.procedure import dh_from_axes
@@ -174,8 +175,8 @@ class Robot:
         if given is None:
             raise ModelError(f"axes is {shown(axes)}, expected a list of (kind, point, direction)")
         lines = [x if isinstance(x, Axis) else Axis(*_axis(x, i)) for i, x in enumerate(given)]
-        frames = [pose(x, what).frame({}) for x, what in ((base, "base"), (tool, "tool"))]
-        found = dh_from_axes(lines, convention, *frames)
+        end = None if tool is None else pose(tool, "tool").frame({})
+        found = dh_from_axes(lines, convention, pose(base, "base").frame({}), end)
         if found.doubt:
             warn(f"{name!r}: {found.doubt}")
         given = {"links": found.rows, "base": found.base, "tool": found.tool, **rest}
