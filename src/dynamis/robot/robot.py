@@ -1271,6 +1271,8 @@ def load(
 
     A .xacro file is a program. `run_xacro=True` runs it, with your rights, through the package
     xacro; {"ur_type": "ur5e"} instead of True gives it arguments. Only for files you trust.
+    $(find PACKAGE) is found without ROS by the package.xml above the file or beside that package,
+    or in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
 
     "robot_descriptions:NAME" is an arm of the package robot_descriptions, from its cache on this
     machine; `download=True` lets that package fetch it from the internet if it is not there.

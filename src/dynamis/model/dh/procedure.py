@@ -63,9 +63,7 @@ class Bar(NamedTuple):
     alpha: float = 0.0
 
 
-def dh_from_axes(
-    axes: Sequence[Axis], convention: str, base: Frame, tool: Frame | None
-) -> DhChain:
+def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame | None) -> DhChain:
     """DH rows of an arm given by its joint axes, base and tool in the reference frame at q = 0.
 
     base T_1(q_1) ... T_n(q_n) tool is the tool's pose for every q. The given base stays where it
