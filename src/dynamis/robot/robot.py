@@ -1219,6 +1219,7 @@ class Robot:
     def save(self, path: str | Path, laws: bool = False) -> None:
         """Write the model as .toml or .urdf; `dy.load` reads it back.
 
+        A .urdf file gets back what its own elements were beyond the model: meshes, transmissions.
         A robot with laws of your own is refused, since a file holds no code; `laws=True` writes
         their names and constants into a .toml file, for `dy.load(path, laws={"Hose": Hose})`.
         """
