@@ -118,8 +118,36 @@ def plain_model(
         tool=place.pose,
         tool_link=None if place.carrier == links[-1].name else place.carrier,
         tool_name=tip,
-        findings=_gears_left_out(robot, links),
+        findings=(*_bolted_root(robot, tree), *_gears_left_out(robot, links)),
     )
+
+
+WORLD = ("world", "map", "odom", "ground")  # roots that say themselves that the robot stands
+LIMB = 3  # moving joints of a leg or an arm, at least
+
+
+def _bolted_root(robot: Sketch, tree: "_Tree") -> tuple[Finding, ...]:
+    """A note on a root with mass and several limbs: a torso, which a tree of links holds still."""
+    if tree.root in WORLD:
+        return ()
+    own = [robot.links[name] for name, place in tree.places.items() if place.carrier is None]
+    limbs: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for link in tree.links:  # parents before children
+        name = str(link.name)
+        first[name] = name if link.parent is None else first[link.parent]
+        limbs[first[name]] = limbs.get(first[name], 0) + 1
+    count = sum(joints >= LIMB for joints in limbs.values())
+    mass = sum(link.mass for link in own)
+    if count < 2 or mass <= 0.0:
+        return ()
+    heaviest = max(own, key=lambda link: link.mass)
+    what = f"{heaviest.name!r} is bolted to the world here: {mass:g} kg with {count} limbs on it"
+    remedy = (
+        "right for a robot on a stand; of a humanoid or a walking machine, whose trunk moves, only "
+        "the limbs are computed: dynamis has no floating base"
+    )
+    return (Finding("note", "base", what, remedy),)
 
 
 def _gears_left_out(robot: Sketch, links: Sequence[Link]) -> tuple[Finding, ...]:
