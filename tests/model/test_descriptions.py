@@ -15,6 +15,7 @@ from dynamis.cli.arguments import options
 from dynamis.errors import FileError, MissingPackageError
 from dynamis.interop import from_mjcf, to_mjcf
 from dynamis.model.formats.descriptions import PREFIX
+from dynamis.model.formats.packages import mesh_file
 
 MJCF = """<mujoco model="arm">
   <compiler angle="radian"/>
@@ -155,6 +156,18 @@ def test_a_package_that_is_not_there_is_named_with_where_it_was_looked_for(tmp_p
     said = str(caught.value)
     assert "no folder of the package 'parts'" in said and "ROS_PACKAGE_PATH (not set)" in said
     assert str(urdf.resolve()) in said and "ament" not in said and "Traceback" not in said
+
+
+def test_meshes_are_found_in_the_packages_of_xacro(tmp_path, without_ros, monkeypatch):
+    urdf = write_package(tmp_path / "a/b/work/arm", "arm_description") / "arm.urdf"
+    beside = write_package(tmp_path / "a/b/work/other name", "parts", a_stl="") / "a.stl"
+    listed = write_package(tmp_path / "ros/far", "far", a_stl="") / "a.stl"
+    assert mesh_file("package://parts/urdf/a.stl", urdf) == beside.resolve()
+    assert mesh_file("package://far/urdf/a.stl", urdf) is None
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ros"))
+    assert mesh_file("package://far/urdf/a.stl", urdf) == listed.resolve()
+    (tmp_path / "ros/a.stl").touch()
+    assert mesh_file("package://far/../a.stl", urdf) is None
 
 
 def test_the_command_line_runs_xacro_when_asked(program, capsys):

@@ -22,6 +22,7 @@ LARGEST_TEXT = 5_000_000  # bytes of a mesh in words
 VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
 TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
 HEAD = 84  # bytes before the triangles
+WIDEST = 1e3  # m; a shape that is farther away is no part of a robot
 HOLES = 1e-3  # sum of a closed surface's area vectors, next to its area: beyond, it is open
 CORNERS = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
@@ -72,10 +73,11 @@ def _shape(element: Element, T: Frame, file: Path) -> Shape | None:
             numbers(origin, key, 3, element.tag) if origin is not None and origin.get(key) else None
             for key in ("xyz", "rpy")
         )
-        shape = _solid(geometry[0], file)
+        with np.errstate(all="ignore"):  # a mesh may hold anything
+            shape = _solid(geometry[0], file)
     except (DynamisError, OSError, ValueError):
         return None
-    if shape is None or not np.isfinite(shape.points).all():
+    if shape is None or not (np.abs(shape.points) < WIDEST).all():  # of what is not a number either
         return None
     zero = (0.0, 0.0, 0.0)
     place = np.array(matrix(compose(T, from_xyz_rpy(xyz or zero, rpy or zero))))  # type: ignore[arg-type]
