@@ -8,8 +8,8 @@ from dynamis.cli import COMMANDS, main
 
 HEAD = """# Command line
 
-`dynamis COMMAND [options]`. ROBOT is a name of the catalogue or a path to a .toml, .urdf, .sdf or MJCF (.xml) file. Data goes to stdout, talk to
-stderr; exit code 0 is fine, 1 something was found, 2 wrong input. Every command takes `--json`.
+`dynamis COMMAND [options]`. ROBOT is a name of the catalogue or a path to a .toml, .urdf, .sdf, MJCF (.xml) or, with `--run-xacro`, .xacro file. Data goes to
+stdout, talk to stderr; exit code 0 is fine, 1 something was found, 2 wrong input. Every command takes `--json`.
 
 | command | what it does |
 |---|---|

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -180,6 +181,18 @@ def test_first_sentence():
     assert first_sentence("Made in MATLAB. More.") == "Made in MATLAB."
     assert first_sentence("R. Paul made it\nlong ago. More.") == "R. Paul made it long ago."
     assert first_sentence("no stop") == "no stop"
+
+
+def test_every_robot_has_a_first_sentence_of_its_own():
+    """Whole, not cut at an abbreviation such as J. Mech. Design, and not that of another robot."""
+    texts = {name: " ".join(load_model(name).description.split()) for name in catalogue.names()}
+    first = {name: first_sentence(text) for name, text in texts.items()}
+    assert len(set(first.values())) == len(first)
+    for name, said in first.items():
+        after = texts[name].removeprefix(said).split()
+        assert said.count("(") == said.count(")"), name
+        assert not re.search(r"\b(J|Mech|Int|Proc|Conf|Trans|Vol|al)\.$", said), name
+        assert not after or after[0][0].isupper() or after[0].startswith(("alpha", "lc")), name
 
 
 @pytest.mark.parametrize("name", thorough_but(["puma560", "scara", "delta"], catalogue.names()))

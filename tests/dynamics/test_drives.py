@@ -268,6 +268,12 @@ def test_from_axes():
         assert np.allclose(arm.fk([0, 0, 0])[:3, 3], (1, 0, 0.5))
         assert np.allclose(arm.fk([0, 0, 0.3])[:3, 3], (1.3, 0, 0.5))
         assert np.allclose(arm.fk([np.pi / 2, 0, 0])[:3, 3], (0, 1, 0.5))
+        plain = dy.Robot.from_axes("a", axes[:2], convention=convention)  # its tool: the last axis
+        for q in ([0, 0], [0, 0.7], [0.4, -1.1]):
+            T = plain.fk(q)
+            assert np.allclose(T[:3, 3], (0.1 * np.cos(q[0]), 0.1 * np.sin(q[0]), 0.5))
+            assert np.allclose(T[:3, 2], (-np.sin(q[0]), np.cos(q[0]), 0))
+        assert np.allclose(plain.fk([0, 0])[:3, 0], (1, 0, 0))
     with pytest.raises(dy.errors.ModelError, match=r"axes\[0\] is 'revolute', expected"):
         dy.Robot.from_axes("a", ["revolute"])
 

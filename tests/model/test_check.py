@@ -9,11 +9,13 @@ import pytest
 
 import dynamis as dy
 from dynamis.control.damping import fastest_stop
+from dynamis.errors import worded
 from dynamis.model import catalogue
 from dynamis.model.check.finding import Finding
 from dynamis.model.check.model import check_model
 from dynamis.model.model import Model
 from dynamis.robot.preflight import usual_configurations
+from dynamis.robot.shapes import link_shapes
 from dynamis.spatial.inertia import eigenvalues, from_linear, pseudo_inertia, symmetric_matrix
 
 from ..random_robots import body
@@ -248,6 +250,16 @@ GEOMETRY = {
     "gp7": ("joint_6_t", "links 'link_1_s', 'link_2_l', 'link_3_u' and 'link_6_t'"),
     "kr6-r900": ("joint_a6", SIX),
 }
+EFFORT = "the same effort limit"
+SERVOS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")
+WAIST = ("waist", "shoulder", "elbow", "forearm_roll", "wrist_angle", "wrist_rotate")
+SAME_EFFORT = {
+    name: f"joints {worded(map(repr, joints))}"
+    for name, joints in (
+        ("iiwa7", [f"iiwa_joint_{i}" for i in range(1, 8)]),
+        *(("so100", SERVOS), ("so101", SERVOS), ("vx300s", WAIST)),
+    )
+}
 EXPECTED = {
     "3-rps": [],
     "cartesian-xy": [("joints 'joint1' and 'joint2'", ENDLESS)],  # its point masses never turn
@@ -293,7 +305,11 @@ EXPECTED = {
     "fr3": [("configuration 'zero'", OUT)] * 2,  # joints 4 and 6 never reach 0
     "jaco2": [("configuration 'zero'", OUT)] * 3,  # joints 2, 3 and 5 are at pi when straight
     "xarm6": [("link 'link2'", TRIANGLE), ("link 'link3'", TRIANGLE)],  # as published
-    **{name: [] for name in REAL - {"fr3", "jaco2", "xarm6"} - set(GEOMETRY)},
+    **{name: [] for name in REAL - {"fr3", "jaco2", "xarm6", "ur5", "wx250s"} - set(GEOMETRY)},
+    # as published: one effort limit for all joints, inertias of nobody's size
+    **{name: [(joints, EFFORT)] for name, joints in SAME_EFFORT.items()},
+    "ur5": [("links 'wrist_1_link', 'wrist_2_link' and 'wrist_3_link'", "gyration 0.42 m")],
+    "wx250s": [(SAME_EFFORT["vx300s"], EFFORT), ("link 'gripper_link'", "gyration 0.17 m")],
     **{
         name: [(f"joint {last!r}", "singular mass matrix"), (links, "geometry without dynamics")]
         for name, (last, links) in GEOMETRY.items()
@@ -362,6 +378,183 @@ def urdf_arm(*links):
     return check_model(Model(name="arm", convention="urdf", links=links))
 
 
+# dynamics that someone invented
+
+
+def chain_of(count, **fields):
+    """A URDF arm of links of different masses, one metre apart; fields by what to call with i."""
+    links = [
+        dy.Link(**{
+            "name": f"l{i}", "joint_name": f"j{i}", "parent": f"l{i - 1}" if i else None,
+            "xyz": (1.0 if i else 0.0, 0, 0), "axis": (0, 1, 0), "mass": 5.0 - i,
+            "com": (0.5, 0, 0), "inertia": (0.01, 0.3 - 0.01 * i, 0.3 - 0.01 * i),
+            "effort_limit": 100.0 - i, **{k: f(i) for k, f in fields.items()},
+        })
+        for i in range(count)
+    ]  # fmt: skip
+    model = Model(name="arm", convention="urdf", links=tuple(links), tool={"xyz": (1, 0, 0)})
+    return dy.Robot(model)
+
+
+def test_one_inertia_for_all_links_is_found():
+    assert check_model(chain_of(4).model) == []
+    same = chain_of(4, inertia=lambda i: (0.3, 0.2, 0.4))
+    assert found(same) == [("warning", "links 'l0', 'l1', 'l2' and 'l3'")]
+    assert "inertia (0.3, 0.2, 0.4, 0, 0, 0) and masses from 2 to 5 kg" in same.check()[0].what
+    modules = chain_of(4, inertia=lambda i: (0.3, 0.2, 0.4), mass=lambda i: 2.0)
+    assert modules.check() == []  # of one make
+    balls = chain_of(4, inertia=lambda i: (0.3, 0.3, 0.3), mass=lambda i: 2.0)
+    assert "have the same inertia (0.3, 0.3, 0.3)" in balls.check()[0].what
+    assert chain_of(2, inertia=lambda i: (0.3, 0.3, 0.3)).check() == []
+
+
+def test_centres_of_mass_on_all_joints_are_found():
+    on = chain_of(4, com=lambda i: (0, 0, 0))
+    assert found(on) == [("warning", "links 'l0', 'l1', 'l2' and 'l3'")]
+    assert "exactly on their joints" in on.check()[0].what
+    assert chain_of(4, com=lambda i: (0, 0, 0) if i else (0.2, 0, 0)).check() == []
+
+
+def test_one_effort_for_all_joints_is_noted():
+    assert found(chain_of(4, effort_limit=lambda i: 1000.0)) == [
+        ("note", "joints 'j0', 'j1', 'j2' and 'j3'")
+    ]
+    assert chain_of(3, effort_limit=lambda i: 1000.0).check() == []
+    assert chain_of(4, effort_limit=lambda i: 1000.0 if i else None).check() == []
+
+
+def test_a_radius_of_gyration_beyond_the_joints_is_noted():
+    def inertia(i):
+        return (4.0, 4.1, 4.2) if i == 3 else (0.05, 0.3, 0.3 + 0.01 * i)
+
+    wrist = chain_of(4, inertia=inertia, mass=lambda i: 5.0 if i < 3 else 0.6)
+    assert found(wrist) == [("note", "link 'l3'")]
+    assert "has radius of gyration 2.6 m" in wrist.check()[0].what
+    # moments that never act are nobody's business: the first link turns about y alone
+    first = chain_of(3, inertia=lambda i: inertia(i) if i else (30.0, 0.3, 30.0))
+    assert first.check() == []
+
+
+STL_HEAD = b"mesh".ljust(80)
+
+
+def write_stl(path, size, text=False):
+    """A box of this size about the origin as STL; the volume is exact."""
+    x, y, z = np.array(size) / 2
+    corners = np.array([(i, j, k) for i in (-x, x) for j in (-y, y) for k in (-z, z)])
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
+    triangles = corners[np.array(faces)]
+    if text:
+        rows = ["\n".join(f"vertex {a} {b} {c}" for a, b, c in t) for t in triangles]
+        path.write_text("solid box\n" + "\n".join(rows) + "\nendsolid")
+        return
+    data = STL_HEAD + len(triangles).to_bytes(4, "little")
+    for t in triangles:
+        data += np.concatenate([np.zeros(3), t.ravel()]).astype("<f4").tobytes() + b"\0\0"
+    path.write_bytes(data)
+
+
+SHAPED = """<robot name="arm"><link name="base"/>
+<link name="a"><inertial><origin xyz="0 0 0.2"/><mass value="{mass}"/>
+<inertia ixx="{I}" iyy="{I}" izz="0.001" ixy="0" iyz="0" ixz="0"/></inertial>
+<visual><origin xyz="0 0 0.2"/><geometry>{shape}</geometry></visual></link>
+<link name="b"><inertial><origin xyz="0 0 0.2"/><mass value="2"/>
+<inertia ixx="0.02" iyy="0.02" izz="0.001" ixy="0" iyz="0" ixz="0"/></inertial></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint>
+<joint name="k" type="continuous"><parent link="a"/><child link="b"/><origin xyz="0 0 0.4"/>
+<axis xyz="1 0 0"/></joint></robot>"""
+BOX = '<box size="0.1 0.1 0.4"/>'
+MESH = '<mesh filename="meshes/{}.stl" scale="0.001 0.001 0.001"/>'
+SHAPES = {
+    "box": '<box size="0.1 0.1 0.4"/>',
+    "cylinder": '<cylinder radius="0.05" length="0.4"/>',
+    "sphere": '<sphere radius="0.1"/>',
+    "binary": MESH.format("binary"),
+    "text": MESH.format("text"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bodies_that_do_not_fit_their_shapes_are_found(tmp_path, shape):
+    (tmp_path / "meshes").mkdir()
+    for name in ("binary", "text"):
+        write_stl(tmp_path / f"meshes/{name}.stl", (100, 100, 400), text=name == "text")
+    volume = {"cylinder": math.pi * 1e-3, "sphere": math.pi / 6 * 8e-3}.get(shape, 4e-3)
+    if shape not in ("cylinder", "sphere"):
+        assert link_shapes(shaped(tmp_path, SHAPES[shape]).model)["a"].volume == pytest.approx(
+            volume, rel=1e-6
+        )
+
+    def said(mass, I):
+        arm = shaped(tmp_path, SHAPES[shape], mass, I)
+        return [(f.level, f.what) for f in arm.check() if "rotor inertia" not in f.what]
+
+    assert said(10.0, 0.15) == []
+    ((level, what),) = said(1.1 * 23000 * volume, 1.0)
+    assert level == "warning" and "25300 kg/m^3: no material has that" in what
+    ((level, what),) = said(0.9 * 50 * volume, 0.001)
+    assert level == "note" and "45.0 kg/m^3: as light as foam" in what
+
+
+def shaped(folder, shape, mass=10.0, I=0.15):
+    (folder / "arm.urdf").write_text(SHAPED.format(shape=shape, mass=mass, I=I))
+    return dy.load(folder / "arm.urdf")
+
+
+def test_a_radius_of_gyration_beyond_its_shapes_is_found(tmp_path):
+    """sqrt(I / m) of no body exceeds the way from its centre of mass to its farthest point."""
+    write_stl(tmp_path / "box.stl", (0.1, 0.1, 0.4))
+    text = SHAPED.format(shape='<mesh filename="box.stl"/>', mass=2.0, I=0.05)
+    swapped = text.replace('izz="0.001" ixy="0" iyz="0" ixz="0"/></inertial>\n<vis',
+                           'izz="0.2" ixy="0" iyz="0" ixz="0"/></inertial>\n<vis')  # fmt: skip
+    (tmp_path / "arm.urdf").write_text(swapped)
+    (finding,) = [f for f in dy.load(tmp_path / "arm.urdf").check() if "gyration" in f.what]
+    assert finding.level == "warning" and finding.where == "link 'a'"
+    assert "radius of gyration 0.316 m, and its shapes end 0.212 m" in finding.what
+
+
+WILD = [
+    b"solid x" + b"\nvertex 1 2 " + x + b"\nvertex 0 0 1" * 20 for x in (b"nan", b"1e300", b"x")
+]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"solid x\nvertex 1 2", STL_HEAD + b"\xff" * 20, None, *WILD]
+)
+def test_meshes_that_cannot_be_read_say_nothing(tmp_path, content):
+    if content is not None:
+        (tmp_path / "box.stl").write_bytes(content)
+    assert link_shapes(shaped(tmp_path, '<mesh filename="box.stl"/>', 1e4).model) == {}
+    for name in ("../../../../../../etc/passwd", "box.dae", "http://x/box.stl"):
+        assert link_shapes(shaped(tmp_path, f'<mesh filename="{name}"/>').model) == {}
+
+
+LEG = """<link name="{0}1"/><link name="{0}2"/><link name="{0}3"/>
+<joint name="{0}a" type="continuous"><parent link="pelvis"/><child link="{0}1"/></joint>
+<joint name="{0}b" type="continuous"><parent link="{0}1"/><child link="{0}2"/></joint>
+<joint name="{0}c" type="continuous"><parent link="{0}2"/><child link="{0}3"/></joint>"""
+PELVIS = """<link name="pelvis"><inertial><mass value="12"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" iyz="0" ixz="0"/></inertial></link>"""
+ON = """<link name="{0}"/><joint name="f" type="fixed"><parent link="{0}"/><child link="pelvis"/>
+</joint>"""
+
+
+def test_a_torso_that_is_bolted_to_the_world_is_said(tmp_path):
+    def said(*parts):
+        (tmp_path / "x.urdf").write_text(f'<robot name="x">{"".join(parts)}</robot>')
+        return [f for f in check_model(dy.load(tmp_path / "x.urdf").model) if "bolted" in f.what]
+
+    legs = [LEG.format(x) for x in "lr"]
+    for root in ((), (ON.format("base_link"),)):
+        (finding,) = said(*root, PELVIS, *legs)
+        assert finding.level == "note"
+        assert "'pelvis' is bolted to the world here: 12 kg with 2 limbs on it" in finding.what
+    assert said(PELVIS, legs[0]) == []  # an arm
+    assert said(ON.format("world"), PELVIS, *legs) == []  # the file says so itself
+    assert said('<link name="pelvis"/>', *legs) == []  # no body
+
+
 def test_an_arm_of_geometry_alone_is_one_finding():
     findings = check_model(joints(*[NO_MASS] * 6).model)
     assert [f.where for f in findings] == [
@@ -428,8 +621,9 @@ def test_a_finding_reads_well():
 def test_every_finding_is_complete_and_repeatable(robot):
     findings = robot.check()
     assert robot.check() == findings
-    # what only the dynamics give away
-    moving = ("mass matrix", "no joint feels", "no gas", "pushes the joint on at", "Gruebler", BARE)
+    # what only the dynamics give away, and the placement of the joints
+    moving = ("mass matrix", "no joint feels", "no gas", "pushes the joint on at", "Gruebler")
+    moving += (BARE, "far more than the size by the joints")
     assert check_model(robot.model) == [f for f in findings if not any(x in f.what for x in moving)]
     for f in findings:
         assert f.level in ("error", "warning", "note")

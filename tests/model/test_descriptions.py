@@ -1,16 +1,21 @@
 """Other people's descriptions: MJCF by its root element, xacro programs, robot_descriptions."""
 
+import os
 import shutil
 import subprocess
 import sys
+from inspect import signature
 
 import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.cli import COMMANDS, main, run_of
+from dynamis.cli.arguments import options
 from dynamis.errors import FileError, MissingPackageError
 from dynamis.interop import from_mjcf, to_mjcf
 from dynamis.model.formats.descriptions import PREFIX
+from dynamis.model.formats.packages import mesh_file
 
 MJCF = """<mujoco model="arm">
   <compiler angle="radian"/>
@@ -94,6 +99,91 @@ def test_xacro_runs_when_asked(program):
     program.write_text(XACRO.replace("2 * h", "2 * nothing"))
     with pytest.raises(FileError, match=r"(?s)xacro failed: .*nothing"):
         dy.load(program, run_xacro=True)
+
+
+PACKAGE = "<package><name>{}</name></package>"
+
+
+def write_package(folder, name, **files):
+    """The folder `urdf` of a ROS package; files by name with _ for a dot."""
+    (folder / "urdf").mkdir(parents=True)
+    (folder / "package.xml").write_text(PACKAGE.format(name))
+    for file, text in files.items():
+        (folder / "urdf" / file.replace("_", ".")).write_text(text)
+    return folder / "urdf"
+
+
+INCLUDING = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:include filename="$(find parts)/urdf/part.xacro"/>
+  <xacro:property name="own" value="$(find arm_description)"/>
+  <link name="base"/><link name="a"><visual><geometry><mesh filename="${own}"/></geometry></visual>
+  </link><joint name="j1" type="revolute"><parent link="base"/><child link="a"/>
+    <origin xyz="0 0 ${height}"/><axis xyz="0 0 1"/></joint></robot>"""
+PART = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:property name="height" value="0.75"/></robot>"""
+
+
+@pytest.fixture
+def without_ros(monkeypatch):
+    pytest.importorskip("xacro")
+    for name in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("beside", ["work/parts", "work/folder of another name"])
+def test_packages_are_found_above_the_file_and_beside_it(tmp_path, without_ros, beside):
+    urdf = write_package(tmp_path / "work/arm", "arm_description", arm_xacro=INCLUDING)
+    write_package(tmp_path / beside, "parts", part_xacro=PART)
+    assert dy.load(urdf / "arm.xacro", run_xacro=True).model.links[0].xyz == (0.0, 0.0, 0.75)
+
+
+@pytest.mark.parametrize("variable", ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"])
+def test_packages_are_found_where_ros_lists_them(tmp_path, without_ros, monkeypatch, variable):
+    urdf = write_package(tmp_path / "work/deep/er/arm", "arm_description", arm_xacro=INCLUDING)
+    folder = tmp_path / "ros" / ("share/parts" if variable.startswith("AMENT") else "parts")
+    write_package(folder, "parts", part_xacro=PART)
+    with pytest.raises(FileError, match=r"(?s)\$\(find parts\): there is no folder of.*not set"):
+        dy.load(urdf / "arm.xacro", run_xacro=True)
+    monkeypatch.setenv(variable, f"{tmp_path / 'empty'}{os.pathsep}{tmp_path / 'ros'}")
+    assert dy.load(urdf / "arm.xacro", run_xacro=True).model.links[0].xyz == (0.0, 0.0, 0.75)
+
+
+def test_a_package_that_is_not_there_is_named_with_where_it_was_looked_for(tmp_path, without_ros):
+    urdf = write_package(tmp_path / "work/arm", "arm_description", arm_xacro=INCLUDING)
+    write_package(tmp_path / "work/parts", "called_otherwise", part_xacro=PART)
+    with pytest.raises(FileError) as caught:
+        dy.load(urdf / "arm.xacro", run_xacro=True)
+    said = str(caught.value)
+    assert "no folder of the package 'parts'" in said and "ROS_PACKAGE_PATH (not set)" in said
+    assert str(urdf.resolve()) in said and "ament" not in said and "Traceback" not in said
+
+
+def test_meshes_are_found_in_the_packages_of_xacro(tmp_path, without_ros, monkeypatch):
+    urdf = write_package(tmp_path / "a/b/work/arm", "arm_description") / "arm.urdf"
+    beside = write_package(tmp_path / "a/b/work/other name", "parts", a_stl="") / "a.stl"
+    listed = write_package(tmp_path / "ros/far", "far", a_stl="") / "a.stl"
+    assert mesh_file("package://parts/urdf/a.stl", urdf) == beside.resolve()
+    assert mesh_file("package://far/urdf/a.stl", urdf) is None
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ros"))
+    assert mesh_file("package://far/urdf/a.stl", urdf) == listed.resolve()
+    (tmp_path / "ros/a.stl").touch()
+    assert mesh_file("package://far/../a.stl", urdf) is None
+
+
+def test_the_command_line_runs_xacro_when_asked(program, capsys):
+    pytest.importorskip("xacro")
+    assert main(["show", str(program)]) == 2
+    assert "if you trust the file, --run-xacro" in capsys.readouterr().err
+    assert main(["show", str(program), "--run-xacro", "--json"]) == 0
+    assert main(["show", "panda", "--run-xacro"]) == 2
+    assert "--run-xacro was given, but the file does not end in .xacro" in capsys.readouterr().err
+
+
+def test_every_command_that_takes_a_robot_takes_run_xacro():
+    runs = {name: run_of(name) for name in COMMANDS}
+    robots = [n for n, x in runs.items() if {"robot", "robots"} & {*signature(x).parameters}]
+    assert len(robots) > 10
+    assert [n for n in robots if "--run-xacro" not in options(runs[n])] == []
 
 
 def test_xacro_that_is_missing_is_named(program, monkeypatch):

@@ -1,5 +1,6 @@
 """URDF in and out: merging, locking, round trips, agreement with Pinocchio, hostile files."""
 
+import pickle
 import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -617,6 +618,126 @@ def test_what_only_the_extension_holds_is_said_aloud():
     slide = Link(joint="prismatic", axis=(0, 0, 1), drive=screw)
     with pytest.warns(DynamisWarning, match=r"screw leads, motor circuits"):
         urdf_text(Model(name="x", convention="urdf", links=(slide,)))
+
+
+# what other tools read, kept from file to file
+
+
+def shape(tag, file="meshes/a.stl", texture="red.png") -> str:
+    return (
+        f'<{tag}><origin xyz="0 0 0.1"/><geometry><mesh filename="{file}"/></geometry>'
+        f'<material name="m"><texture filename="{texture}"/></material></{tag}>'
+    )
+
+
+TRANSMISSION = (
+    '<transmission name="t"><type>simple</type><joint name="j"><hardwareInterface>effort'
+    '</hardwareInterface></joint><actuator name="motor"/></transmission>'
+)
+PLUGIN = '<plugin name="p" filename="libx.so"/>'
+DRESSED = (
+    '<material name="red"><color rgba="1 0 0 1"/></material>'
+    + link("floor", shape("visual") + inertial(200.0))
+    + link("a", shape("visual") + shape("collision", "package://p/a.stl") + inertial())
+    + link("tip", shape("visual", "/abs/tip.stl"))
+    + joint("j", "floor", "a", rest='<safety_controller k_velocity="10"/>')
+    + joint("bolts", "a", "tip", "fixed", xyz="0 0 0.3")
+    + TRANSMISSION
+    + '<gazebo reference="bolts"><preserveFixedJoint>true</preserveFixedJoint></gazebo>'
+    + f"<gazebo>{PLUGIN}</gazebo>"
+)
+
+
+@pytest.fixture
+def dressed(tmp_path):
+    (tmp_path / "arm.urdf").write_bytes(
+        urdf(DRESSED).replace(b" name=", b' version="1.1" name=', 1)
+    )
+    return tmp_path / "arm.urdf"
+
+
+def elements(path) -> dict[str, list[str]]:
+    """Everything in a file that the model has no place for, by the name it is under."""
+    root = ET.parse(path).getroot()
+    rows = {"": root, **{f"{x.tag} {x.get('name')}": x for x in root if x.tag in ("link", "joint")}}
+    ours = ("link", "joint", "dynamis", "parent", "child", "origin", "axis", "limit", "dynamics")
+    found = {}
+    for name, element in rows.items():
+        still = name == "link floor"
+        others = [x for x in element if x.tag not in ours and (still or x.tag != "inertial")]
+        for x in others:
+            ET.indent(x)
+            x.tail = None
+        found[name] = [ET.tostring(x, encoding="unicode") for x in others]
+    return found
+
+
+EDITS = {
+    "load": lambda arm: arm,
+    "payload": lambda arm: arm.with_payload(2.0, com=(0, 0, 0.1)),
+    "parameters": lambda arm: arm.with_parameters(1.1 * arm.parameters.values),
+    "gravity": lambda arm: arm.with_gravity((0, 0, -1.62)),
+    "friction": lambda arm: arm.with_friction(viscous=0.3),
+    "pickle": lambda arm: pickle.loads(pickle.dumps(arm)),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.filterwarnings("ignore:URDF cannot hold all")
+def test_elements_of_other_tools_survive_load_edit_and_save(dressed, edit):
+    arm = EDITS[edit](dy.load(dressed))
+    arm.save(dressed.parent / "again.urdf")
+    before, after = elements(dressed), elements(dressed.parent / "again.urdf")
+    assert {name: after[name] for name in before} == before
+    assert ET.parse(dressed.parent / "again.urdf").getroot().get("version") == "1.1"
+    again = dy.load(dressed.parent / "again.urdf")
+    assert again == arm and again.model.frames == dy.load(dressed).model.frames
+
+
+def test_meshes_are_the_same_files_wherever_the_robot_is_saved(dressed):
+    other = dressed.parent / "deep/er"
+    other.mkdir(parents=True)
+    dy.load(dressed).save(other / "arm.urdf")
+    text = (other / "arm.urdf").read_text()
+    assert text.count('filename="../../meshes/a.stl"') == 2
+    assert text.count('filename="../../red.png"') == 4
+    for same in ("package://p/a.stl", "/abs/tip.stl", "libx.so"):
+        assert f'filename="{same}"' in text
+    dy.load(other / "arm.urdf").save(dressed.parent / "back.urdf")
+    assert elements(dressed.parent / "back.urdf") == elements(dressed)
+
+
+def test_elements_without_a_place_are_said(dressed, tmp_path):
+    arm = dy.load(dressed)
+    with pytest.warns(
+        DynamisWarning, match=r"TOML cannot hold all of 'arm': .*<visual>, <inertial>"
+    ):
+        arm.save(tmp_path / "arm.toml")
+    with pytest.warns(DynamisWarning, match="<visual> of its URDF, <collision> of its URDF"):
+        dy.interop.to_mjcf(arm)
+    with pytest.warns(DynamisWarning) as caught:
+        arm.to_dh("standard").save(tmp_path / "dh.urdf")  # other frames, where shapes would be off
+    assert "left out: <visual> of 'floor', 'a' and 'tip'" in str(caught[-1].message)
+    two = DRESSED + link("b", inertial()) + joint("k", "tip", "b")
+    dressed.write_bytes(urdf(two))
+    with pytest.warns(DynamisWarning, match="left out: .*<transmission> of 'j'"):
+        dy.load(dressed, lock={"j": 0.2}).save(tmp_path / "locked.urdf")
+    assert "<visual>" in (tmp_path / "locked.urdf").read_text()
+
+
+def test_a_dh_arm_keeps_the_shapes_its_urdf_was_given(tmp_path):
+    arm = dy.load("planar-2link")
+    with pytest.warns(DynamisWarning, match="URDF cannot hold all"):
+        arm.save(tmp_path / "arm.urdf")
+    text = (
+        (tmp_path / "arm.urdf").read_text().replace("</inertial>", "</inertial>" + shape("visual"))
+    )
+    (tmp_path / "arm.urdf").write_text(text)
+    again = dy.load(tmp_path / "arm.urdf")
+    assert again == arm and again.model.convention == "standard"
+    with pytest.warns(DynamisWarning, match="URDF cannot hold all"):
+        again.save(tmp_path / "again.urdf")
+    assert (tmp_path / "again.urdf").read_text().count("<visual>") == 2
 
 
 def test_a_symbol_without_a_value_cannot_be_written():

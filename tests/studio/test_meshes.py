@@ -51,7 +51,7 @@ def package(tmp_path):
 
 
 def test_names_of_meshes(package):
-    from dynamis.studio.scene.meshes import mesh_file
+    from dynamis.model.formats.packages import mesh_file
 
     urdf, mesh = package / "urdf/two.urdf", package / "meshes/upper.stl"
     for name in ("../meshes/upper.stl", "package://arm/meshes/upper.stl", f"file://{mesh}"):
@@ -111,14 +111,15 @@ def test_another_description_of_the_robot_has_no_bodies(package):
 
 @pytest.mark.parametrize("suffix", [".stl", ".obj", ".glb", ".dae", ".ply", ".off"])
 def test_every_kind_of_mesh_is_drawn_however_long(suffix, tmp_path):
-    from dynamis.studio.scene.meshes import SUFFIXES, read_visuals
+    from dynamis.model.formats.packages import MESHES
+    from dynamis.studio.scene.meshes import read_visuals
 
     ball = trimesh.creation.icosphere(subdivisions=4, radius=0.2)
     mesh = tmp_path / f"ball{suffix}"
     mesh.write_bytes(ball.export(file_type=suffix[1:]) if suffix == ".dae" else b"")
     if suffix != ".dae":
         ball.export(mesh)
-    assert suffix in SUFFIXES and mesh.stat().st_size > 50_000
+    assert suffix in MESHES and mesh.stat().st_size > 50_000
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(
         f'''<robot name="arm"><link name="base"><visual><geometry>

@@ -132,4 +132,5 @@ commands:
 {lines}
 
 `dynamis COMMAND --help` has examples. ROBOT is a name of the catalogue or a path
-to a .toml, .urdf, .sdf or MJCF (.xml) file. Every command takes --json."""
+to a .toml, .urdf, .sdf, MJCF (.xml) or, with --run-xacro, .xacro file. Every command
+takes --json."""

@@ -8,7 +8,7 @@ from tyro.conf import arg
 from ..errors import OptionError
 from ..model import catalogue
 from ..robot import load
-from .arguments import Json, RobotNames
+from .arguments import Json, RobotNames, RunXacro
 from .printing import Cell, data, data_json, table, talk
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def run(
     every: Every = False,
     samples: int = 20,
     seed: int = 0,
+    run_xacro: RunXacro = False,
     json: Json = False,
 ) -> int:
     """Verify the dynamics: all algorithms with each other, and with other engines.
@@ -48,7 +49,7 @@ def run(
 
     tables = []
     for name in _chosen(robots, every):
-        robot = load(name)
+        robot = load(name, run_xacro=run_xacro and name.lower().endswith(".xacro"))
         talk(f"comparing {robot.name}")
         tables.append(agreement(robot, samples=samples, seed=seed))
     if json:

@@ -30,7 +30,7 @@ from ..model.quantity import quantity
 from ..robot import Robot
 from .printing import number, talk
 
-FILES = ".toml, .urdf, .sdf or MJCF (.xml)"
+FILES = ".toml, .urdf, .sdf, MJCF (.xml) or .xacro"
 RobotName = Annotated[
     str, Positional, arg(metavar="ROBOT", help=f"Catalogue name, or path to a {FILES} file.")
 ]
@@ -48,6 +48,9 @@ Seconds = Annotated[float | None, arg(metavar="SECONDS", help_behavior_hint="")]
 Word = Annotated[str, arg(metavar="NAME")]  # one of those that the help lists
 CONTINUED = 8  # spaces before a line that goes on with the help of an argument
 SAVED = (".toml", ".urdf")  # files of robots
+RunXacro = Annotated[
+    bool, arg(help="Run a .xacro file: a program, with your rights.", help_behavior_hint="")
+]
 Json = Annotated[bool, arg(help="Print JSON on stdout instead of tables.", help_behavior_hint="")]
 
 
@@ -222,7 +225,8 @@ def warn_of_findings(arm: Robot, given: str, quick: bool = False) -> None:
     count = Counter(finding.level for finding in findings)
     found = [counted(count[level], level) for level in levels if count[level]]
     if found:
-        talk(f"warning: check reports {worded(found)}: dynamis check {given}")
+        run = " --run-xacro" if given.lower().endswith(".xacro") else ""
+        talk(f"warning: check reports {worded(found)}: dynamis check {given}{run}")
 
 
 # joint positions on the command line: a configuration's name, or numbers as people write them

@@ -1,11 +1,11 @@
 """`dynamis check`: errors in a robot's description."""
 
 from ..robot import load
-from .arguments import Json, RobotName
+from .arguments import Json, RobotName, RunXacro
 from .printing import data, data_json, in_terminal, table
 
 
-def run(robot: RobotName, *, json: Json = False) -> int:
+def run(robot: RobotName, *, run_xacro: RunXacro = False, json: Json = False) -> int:
     """Check a robot's description for errors.
 
     Findings are errors, warnings and notes, each with what to do. Exit code 1 if there is an error,
@@ -16,7 +16,7 @@ def run(robot: RobotName, *, json: Json = False) -> int:
       dynamis check puma560
       dynamis check arm.toml --json
     """
-    found = load(robot)
+    found = load(robot, run_xacro=run_xacro)
     findings = found.check()
     worst = any(f.level == "error" for f in findings)
     if json:

@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 from ..errors import OptionError
 from ..model.check.finding import Finding
 from ..robot import Robot, load
-from .arguments import Json, Numbers, RobotName, Word, listed
+from .arguments import Json, Numbers, RobotName, RunXacro, Word, listed
 from .logs import AS_RECORDED, KINDS, Options, Reading, Span, existing, pairs, say, span
 from .printing import data, data_json, number, table, talk, wrote
 
@@ -26,7 +26,7 @@ def run(
     com: Numbers = None, friction: Word = "smooth",
     cutoff: Annotated[float, arg(metavar="HZ")] = 2.0, reading: Options = AS_RECORDED,
     free_window: Span = None, loaded_window: Span = None, save: Path | None = None,
-    json: Json = False,
+    run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Identify drive gains from currents of one motion, run without and with a load of known mass.
 
@@ -55,7 +55,7 @@ def run(
     if save is not None:
         checked_path(save, TABLES, "gains")
     existing(free, loaded)
-    arm = load(robot)
+    arm = load(robot, run_xacro=run_xacro)
     bare = _currents(reading, free, arm, span(free_window, "free-window"))
     held = _currents(reading, loaded, arm, span(loaded_window, "loaded-window"))
     place = None if com is None else listed(com, "three numbers, metres", "com")

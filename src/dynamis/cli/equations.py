@@ -8,7 +8,7 @@ import numpy as np
 from ..arguments import one_of
 from ..files import write
 from ..robot import Robot, load
-from .arguments import Json, Numbers, Place, RobotName, Word, joint_numbers, listed, place
+from .arguments import Json, Numbers, Place, RobotName, RunXacro, Word, joint_numbers, listed, place
 from .printing import data_json, raw, wrote
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ def run(
     robot: RobotName, *, method: Word = "lagrange-euler",
     language: Literal["en", "es"] = "en",
     html: Path | None = None, latex: Path | None = None, markdown: Path | None = None,
-    q: Place = None, qd: Numbers = None, qdd: Numbers = None, json: Json = False,
+    q: Place = None, qd: Numbers = None, qdd: Numbers = None,
+    run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Derive the equations of motion of a robot step by step, in its own frames.
 
@@ -52,7 +53,7 @@ def run(
     from ..equations.render.phrases import check_language
 
     one_of(method, METHODS, f"method {method!r} does not exist")
-    found = load(robot)
+    found = load(robot, run_xacro=run_xacro)
     check_language(found.model, language)
     state = None
     if any(x is not None for x in (q, qd, qdd)):

@@ -8,7 +8,17 @@ from tyro.conf import arg
 from ..errors import OptionError
 from ..files import TABLES, checked_path
 from ..robot import load
-from .arguments import Json, Place, RobotName, Time, Word, check_pictures, passive_names, place
+from .arguments import (
+    Json,
+    Place,
+    RobotName,
+    RunXacro,
+    Time,
+    Word,
+    check_pictures,
+    passive_names,
+    place,
+)
 from .printing import data, data_json, number, table, talk, wrote
 
 Criterion = Literal["d-optimal", "condition"]
@@ -23,7 +33,7 @@ def run(
     clearance: Annotated[str, arg(metavar="M")] = "usual", capsule_radius: float | None = None,
     max_condition: Annotated[str, arg(metavar="X")] = "usual",
     starts: int = 4, max_iterations: int = 80, seed: int = 0,
-    plot: Path | None = None, json: Json = False,
+    plot: Path | None = None, run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Design a periodic exciting trajectory within a robot's limits.
 
@@ -68,7 +78,7 @@ def run(
         checked_path(output, TABLES, "motion")
         step_count(periods * period, dt)
     check_pictures(plot)
-    arm = load(robot)
+    arm = load(robot, run_xacro=run_xacro)
     found = excite(
         arm,
         harmonics,

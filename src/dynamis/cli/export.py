@@ -7,7 +7,7 @@ from tyro.conf import Positional, arg
 
 from ..errors import OptionError
 from ..robot import Robot, load
-from .arguments import NO_CONTROLLER, ControlOptions, Json, Numbers, RobotName, listed
+from .arguments import NO_CONTROLLER, ControlOptions, Json, Numbers, RobotName, RunXacro, listed
 from .printing import data, data_json
 
 KernelNames = Annotated[
@@ -22,7 +22,7 @@ def run(
     control: ControlOptions = NO_CONTROLLER, reference: Path | None = None,
     velocity: Literal["measured", "difference"] | None = None,
     safe: Literal["zero", "gravity"] | None = None, safe_damping: Numbers = None,
-    trig: Literal["libm", "own"] | None = None, json: Json = False,
+    trig: Literal["libm", "own"] | None = None, run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Write functions of a robot, or a controller, as source code into a folder.
 
@@ -59,7 +59,7 @@ def run(
             joints at one rate.
         trig: Sine and cosine of the controller: libm (default), or own code of constant time.
     """
-    arm = load(robot)
+    arm = load(robot, run_xacro=run_xacro)
     asked = {"reference": reference, "velocity": velocity, "safe": safe, "trig": trig}
     if safe_damping == "auto":
         asked["safe_damping"] = safe_damping

@@ -9,7 +9,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import SAVED, Json, RobotName, Word, check_pictures, listed, passive_names
+from .arguments import SAVED, Json, RobotName, RunXacro, Word, check_pictures, listed, passive_names
 from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
@@ -30,7 +30,8 @@ def run(
     reading: TorqueOptions = IN_SI, window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
     torque_delay: Annotated[str | None, arg(metavar="SECONDS")] = None, force: bool = False,
-    report: Path | None = None, save: Path | None = None, json: Json = False,
+    report: Path | None = None, save: Path | None = None,
+    run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Identify a robot's parameters from logs of its motion.
 
@@ -79,7 +80,7 @@ def run(
     existing(*logs, *validate)
     if validate_window is not None and not validate:
         raise OptionError("--validate-window is for --validate", "give --validate LOG too")
-    arm = load(robot)
+    arm = load(robot, run_xacro=run_xacro)
     ours, others = span(window, "window"), span(validate_window, "validate-window")
     training = [reading.log(path, arm, ours) for path in logs]
     tests = [reading.log(path, arm, others) for path in validate]

@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 from ..errors import OptionError
 from ..model.check.finding import Finding
 from ..robot import load
-from .arguments import SAVED, Json, RobotName, Seconds
+from .arguments import SAVED, Json, RobotName, RunXacro, Seconds
 from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, number, table, talk, wrote
 
@@ -22,7 +22,8 @@ UNITS = ("kg", "m", "m", "m", *["kg m^2"] * 6)
 def run(
     robot: RobotName, log: LogFile, *, free: Path | None = None, friction: str | None = None,
     online: bool = False, memory: Seconds = None, reading: TorqueOptions = IN_SI,
-    window: Span = None, free_window: Span = None, save: Path | None = None, json: Json = False,
+    window: Span = None, free_window: Span = None, save: Path | None = None,
+    run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Identify the payload of a robot: mass, centre of mass and inertia, with 95 % intervals.
 
@@ -59,7 +60,7 @@ def run(
         raise OptionError("--free-window is for --free", "give --free LOG too")
     changed_friction(friction)
     existing(log, free)
-    arm = load(robot)
+    arm = load(robot, run_xacro=run_xacro)
     loaded = reading.log(log, arm, span(window, "window"))
     other = None if free is None else reading.log(free, arm, span(free_window, "free-window"))
     findings = [x for one in (loaded, other) if one is not None for x in one.findings]

@@ -7,7 +7,7 @@ from tyro.conf import arg
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import Json, Place, RobotName, Time, check_folders, place, units
+from .arguments import Json, Place, RobotName, RunXacro, Time, check_folders, place, units
 from .printing import data, data_json, number, table, talk
 
 COUNTS = {
@@ -37,7 +37,7 @@ def run(
     rate: Annotated[float, arg(metavar="HZ")] = 1000.0, duration: Time = 0.0, start: Place = None,
     loss: float = 0.0, delay: Time = 0.0, jitter: Time = 0.0, seed: int = 0,
     encoder: float | None = None, stops: bool = False, log: Path | None = None,
-    json: Json = False,
+    run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Simulate a robot in real time behind a UDP port, for an exported controller.
 
@@ -79,7 +79,7 @@ def run(
         raise OptionError(
             f"duration is {duration!r}, expected seconds, or 0 to run until interrupted"
         )
-    arm = load(robot)
+    arm = load(robot, run_xacro=run_xacro)
     server = PlantServer(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
         jitter=jitter, seed=seed, encoder=encoder, stops=stops, keep=log is not None,

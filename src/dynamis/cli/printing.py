@@ -125,6 +125,8 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"\bdy\.excite\b", "dynamis excite"),
     (r"\bconsistent=False\b", "--inconsistent"),
     (r"; force=True goes on", ""),
+    (r"\bdy\.load\(path, run_xacro=True\)", "--run-xacro"),
+    (r"\brun_xacro(=True)?(?= was| needs|, which)", "--run-xacro"),
 )
 
 

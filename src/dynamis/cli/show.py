@@ -18,7 +18,16 @@ from ..model.quantity import resolve
 from ..model.spring import SPRING_COLUMNS, spring_row
 from ..robot import Robot, load
 from ..robot.html import bodies, geometry
-from .arguments import Json, Place, RobotName, check_pictures, place, units, warn_of_findings
+from .arguments import (
+    Json,
+    Place,
+    RobotName,
+    RunXacro,
+    check_pictures,
+    place,
+    units,
+    warn_of_findings,
+)
 from .printing import data, data_json, number, table, wrote
 
 DH = ("theta", "d", "a", "alpha", "offset")
@@ -26,7 +35,14 @@ URDF = ("parent", "xyz", "rpy", "axis")
 MOST = {"velocity limit": "velocity_limit", "torque limit": "effort_limit"}  # either way
 
 
-def run(robot: RobotName, *, q: Place = None, plot: Path | None = None, json: Json = False) -> int:
+def run(
+    robot: RobotName,
+    *,
+    q: Place = None,
+    plot: Path | None = None,
+    run_xacro: RunXacro = False,
+    json: Json = False,
+) -> int:
     """Print a robot's geometry, bodies, friction, drives, limits, springs and closures.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
@@ -46,7 +62,7 @@ def run(robot: RobotName, *, q: Place = None, plot: Path | None = None, json: Js
             all joints at zero; of closed mechanisms home).
     """
     check_pictures(plot)
-    found = load(robot)
+    found = load(robot, run_xacro=run_xacro)
     there = None if q is None else place(found, q, "q")
     warn_of_findings(found, robot, quick=True)
     if plot is not None:

@@ -18,6 +18,7 @@ from .arguments import (
     Json,
     Place,
     RobotName,
+    RunXacro,
     Seconds,
     Time,
     Word,
@@ -40,7 +41,7 @@ def run(
     reference: Path | None = None, control: ControlOptions = NO_CONTROLLER,
     delay: Seconds = None, integrator: Word = "rk4", stops: bool = False,
     plot: Path | None = None, animate: Path | None = None, save: Path | None = None,
-    json: Json = False,
+    run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Simulate a robot: free motion, or motion to a goal or along a file under a controller.
 
@@ -79,7 +80,7 @@ def run(
 
     check_folders(save)
     check_pictures(plot, animate)
-    arm = load(robot)
+    arm = load(robot, run_xacro=run_xacro)
     options, duration, how = motion(arm, duration, start, goal, reference, control, move)
     warn_of_findings(arm, robot)
     if delay is not None:

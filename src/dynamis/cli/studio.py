@@ -5,7 +5,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from .arguments import FILES, Json
+from ..robot import load
+from .arguments import FILES, Json, RunXacro
 from .printing import data_json, talk
 
 RobotOrNone = Annotated[
@@ -21,6 +22,7 @@ def run(
     host: str = "127.0.0.1",
     port: int = 8765,
     open: bool = False,
+    run_xacro: RunXacro = False,
     json: Json = False,
 ) -> int:
     """View, edit, move and simulate a robot in the browser, until interrupted.
@@ -41,7 +43,7 @@ def run(
     """
     from ..studio import Studio
 
-    studio = Studio(robot, host, port)
+    studio = Studio(load(robot, run_xacro=True) if run_xacro else robot, host, port)
     if json:
         data_json({"address": studio.address})
     else:

@@ -18,6 +18,7 @@ from .arguments import (
     Numbers,
     Place,
     RobotName,
+    RunXacro,
     Seconds,
     Time,
     Word,
@@ -48,7 +49,7 @@ def run(
     integrator: Word = "rk4", stops: bool = False, processes: int | None = None,
     device: str | None = None, checkpoint: Folder = None, report: Path | None = None,
     plot: Path | None = None, worst: Path | None = None, save: Path | None = None,
-    json: Json = False,
+    run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Monte Carlo simulation: how large errors and torques are if the arm differs from its model.
 
@@ -106,7 +107,7 @@ def run(
     for path, suffixes, what in ((report, PAGES, "report"), (save, (".npz",), "study")):
         if path is not None:
             checked_path(path, suffixes, what)
-    arm = load(robot)
+    arm = load(robot, run_xacro=run_xacro)
     estimate = _identified(arm, log) if log else None
     model = arm if estimate is None else estimate.robot
     vary = _varied(

@@ -27,7 +27,7 @@ from ..robot import Robot
 from ..spatial.frames import Frame, compose, inverse, point, translation
 from .mujoco_model import ENDS, TOOL, from_mujoco
 from .rigid_tree import NotRepresentableError, RigidBody, TreeJoint, branch_by_branch, user_tree
-from .unsupported import CLOSURES, PASSIVE, plain, warn_unsupported
+from .unsupported import CLOSURES, PASSIVE, plain, shapes, warn_unsupported
 
 EXPECTED = "MJCF: <mujoco> with a <worldbody>"
 KINDS = {"revolute": "hinge", "prismatic": "slide"}
@@ -73,7 +73,8 @@ def to_mjcf(robot: Robot) -> str:
         x = coupling.positions(arm.chain, q.tolist())
         rows = [float(x[i]) for i in branch_by_branch(tree)]
         SubElement(keys, "key", name=writable(name), qpos=spaced(rows))
-    warn_unsupported(robot, "MJCF", HELD, [*lost, *_differs(arm, own, tree)])
+    lost += [*_differs(arm, own, tree), *shapes(robot.model)]
+    warn_unsupported(robot, "MJCF", HELD, lost)
     indent(root)
     return tostring(root, encoding="unicode") + "\n"
 

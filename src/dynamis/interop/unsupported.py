@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ..errors import warn
 from ..model.drive import CIRCUIT, Drive
+from ..model.formats.urdf_kept import words_of
 from ..model.friction import Friction, coulomb_pair
 from ..model.link import Link
 from ..model.model import Model
@@ -80,6 +81,12 @@ def warn_unsupported(
     words = [x for x, used in FEATURES.items() if x not in known and used(robot.model)]
     words += robot.model.own_laws
     _warn(f"{library} cannot hold all of {robot.name!r}", [*words, *more])
+
+
+def shapes(model: Model) -> list[str]:
+    """What of a URDF's shapes a format that could draw them is not given, in words."""
+    words = words_of(model.kept_elements)
+    return [f"{x} of its URDF" for x in words if x in ("<visual>", "<collision>")]
 
 
 def warn_left_out(library: str, name: str, words: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from ..model.pose import pose
 from ..robot import Robot
 from ..spatial.rotations import normalised
 from .rigid_tree import NotRepresentableError
-from .unsupported import refuse_sliding, warn_unsupported
+from .unsupported import refuse_sliding, shapes, warn_unsupported
 
 HELD = ("joint limits", "velocity limits", "effort limits", "named frames", "joint and link names")
 
@@ -33,9 +33,8 @@ def to_yourdfpy(robot: Robot, **options: Any) -> Any:
     element, tool = standard_robot(robot.model)
     plain = plain_model(sketch(element), robot.name)
     ours = plain.tool_name == tool
-    warn_unsupported(
-        robot, "URDF", HELD, [] if ours else [f"the tool (from_yourdfpy takes tip={tool!r})"]
-    )
+    lost = [] if ours else [f"the tool (from_yourdfpy takes tip={tool!r})"]
+    warn_unsupported(robot, "URDF", HELD, [*lost, *shapes(robot.model)])
     for axis in element.iter("axis"):  # yourdfpy moves by its length
         axis.set("xyz", spaced(normalised(tuple(map(float, axis.attrib["xyz"].split())))))  # type: ignore[arg-type]
     known = {*inspect.signature(yourdfpy.URDF).parameters, "fname_or_file"} - {"robot"}

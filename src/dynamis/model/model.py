@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import count
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arguments import choice, duplicate, flag, is_list, is_word, one_of, positive, strict
 from ..errors import ModelError, counted, shown
@@ -33,8 +33,13 @@ from .quantity import (
 )
 from .spring import Spring
 
+if TYPE_CHECKING:
+    from pathlib import Path
+    from xml.etree.ElementTree import Element
+
 GRAVITY = (0.0, 0.0, -9.81)
 ROTORS = ("reflected", "full")
+NO_SYMBOLS = ("links", "findings", "loads", "kept_elements")  # links are looked at one by one
 MOST_CONDITIONS = 60  # of all closures
 
 
@@ -68,6 +73,24 @@ class NamedFrame:
     pose: Pose
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class KeptElements:
+    """Elements of a URDF file that a model has no place for, such as <visual>, to be saved again.
+
+    By the names of links and joints, and those of the robot itself; `attributes` of <robot>, names
+    of fixed joints by the link they carry, the convention whose link frames they are in, and the
+    file's folder (None: not from a file).
+    """
+
+    robot: tuple["Element", ...] = ()
+    links: Mapping[str, tuple["Element", ...]] = field(default_factory=dict)
+    joints: Mapping[str, tuple["Element", ...]] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    fixed_joints: Mapping[str, str] = field(default_factory=dict)
+    convention: str = "urdf"
+    folder: "Path | None" = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Model:
     """Links in order, parents before children, with everything around them.
@@ -77,7 +100,9 @@ class Model:
     what whoever made the model knows about it: `check` repeats them, files keep them. `loads` are
     laws of the user's own (see `dynamis.model.law`). `closures` make closed loops: q closes them
     within `closure_tolerance` (m, rad), and what is computed is NaN where the loops are worse
-    conditioned than `closure_condition`; calls raise then, unless `closure_nan`.
+    conditioned than `closure_condition`; calls raise then, unless `closure_nan`. `kept_elements`
+    are what else was in its URDF file: nothing is computed with them, and equal models may differ
+    in them.
     """
 
     name: str
@@ -103,6 +128,7 @@ class Model:
     closure_nan: bool = False
     description: str = ""
     findings: tuple[Finding, ...] = ()
+    kept_elements: KeptElements | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         convention_named(self.convention)
@@ -137,6 +163,7 @@ class Model:
         others = {
             "values": (Mapping, "numbers by symbol, such as {'m1': 3.0}"),
             "configurations": (Mapping, "joint positions by name"),
+            "kept_elements": ((KeptElements, type(None)), "those of a model from a URDF file"),
             "payload": ((Payload, type(None)), "mass, com and inertia as robot.with_payload does"),
         }
         for name, (kind, words) in lists.items():
@@ -299,7 +326,7 @@ class Model:
             for key in (f.name for f in fields(link)):
                 if symbol in symbols_in(getattr(link, key)):
                     return f"{key} of link {link.name!r}", key
-        names = (f.name for f in fields(self) if f.name not in ("links", "findings", "loads"))
+        names = (f.name for f in fields(self) if f.name not in NO_SYMBOLS)
         key = next(x for x in names if symbol in symbols_in(getattr(self, x)))
         return key, key
 

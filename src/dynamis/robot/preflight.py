@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import DynamisError, counted
 from ..model.check.finding import Finding, Numbers, listed
 from ..model.check.model import check_model
+from .body_check import check_bodies
 from .closed_check import Tried, check_closed
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def preflight(robot: "Robot") -> list[Finding]:
     if robot.model.closures:
         closed, tried = check_closed(robot, tried)
         findings += closed
-    moving = _pushing(robot)
+    moving = check_bodies(robot) + _pushing(robot)
     if len(tried.q):
         moving += _weightless(robot, tried) + _singular(robot, tried) + _undefined(robot, tried)
         moving += _without_rotors(robot, tried)

@@ -169,7 +169,8 @@ class Robot:
         """A robot from its joint axes by the Denavit-Hartenberg procedure, without bodies yet.
 
         Each axis is ("revolute" or "prismatic", point, direction) in the reference frame at q = 0;
-        `base` and `tool` are poses in the same frame.
+        `base` and `tool` are poses in the same frame. Without `tool` it is on the last axis: at its
+        point, z along its direction, x across it and nearest to the x of the reference frame.
         """
         from ..model.dh.axes import Axis
         from ..model.dh.procedure import dh_from_axes
@@ -180,8 +181,8 @@ class Robot:
         if given is None:
             raise ModelError(f"axes is {shown(axes)}, expected a list of (kind, point, direction)")
         lines = [x if isinstance(x, Axis) else Axis(*_axis(x, i)) for i, x in enumerate(given)]
-        frames = [pose(x, what).frame({}) for x, what in ((base, "base"), (tool, "tool"))]
-        found = dh_from_axes(lines, convention, *frames)
+        end = None if tool is None else pose(tool, "tool").frame({})
+        found = dh_from_axes(lines, convention, pose(base, "base").frame({}), end)
         if found.doubt:
             warn(f"{name!r}: {found.doubt}")
         given = {"links": found.rows, "base": found.base, "tool": found.tool, **rest}
@@ -1220,6 +1221,7 @@ class Robot:
     def save(self, path: str | Path, laws: bool = False) -> None:
         """Write the model as .toml or .urdf; `dy.load` reads it back.
 
+        A .urdf file gets back what its own elements were beyond the model: meshes, transmissions.
         A robot with laws of your own is refused, since a file holds no code; `laws=True` writes
         their names and constants into a .toml file, for `dy.load(path, laws={"Hose": Hose})`.
         """
@@ -1273,6 +1275,8 @@ def load(
 
     A .xacro file is a program. `run_xacro=True` runs it, with your rights, through the package
     xacro; {"ur_type": "ur5e"} instead of True gives it arguments. Only for files you trust.
+    $(find PACKAGE) is found without ROS by the package.xml above the file or beside that package,
+    or in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
 
     "robot_descriptions:NAME" is an arm of the package robot_descriptions, from its cache on this
     machine; `download=True` lets that package fetch it from the internet if it is not there.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import DynamisError, ModelError, SymbolError, did_you_mean, worded
-from ...spatial.inertia import Inertia, eigenvalues, linear, times, to_com
+from ...spatial.inertia import Inertia, eigenvalues, entries, linear, times, to_com
 from ...spatial.vectors import Vector, dot, scale
 from ..chain import chain
 from ..drive import CIRCUIT, Drive
@@ -508,6 +508,51 @@ def payload(x: Numbers) -> Iterator[Finding]:
         yield Finding("warning", "payload", what, "com is given in the tool frame, in metres")
 
 
+FEWEST = 3  # links that have something in common by design rather than by chance
+ALIKE = 1.05  # largest by smallest mass of links that may be of one make
+
+
+def placeholders(x: Numbers) -> Iterator[Finding]:
+    """One inertia for all links, all centres of mass on the joints, one effort for all joints."""
+    links = [(i, link, x.body(link)) for i, link in enumerate(x.model.links)]
+    bodies = [(link, to_com(b)) for i, link, b in links if b and b.m > 0.0 and x.turns(i)]
+    yield from _same_inertia(bodies)
+    named = worded(repr(link.name) for link, _ in bodies) if bodies else ""
+    at_joints = x.model.convention != "standard" and len(bodies) >= FEWEST
+    if at_joints and all(math.hypot(*c) < ROUNDING * x.reach for _, (_, c, _) in bodies):
+        what = "have their centres of mass exactly on their joints, all of them"
+        remedy = "placeholders: give com from a drawing, or identify the arm"
+        yield Finding("warning", f"links {named}", what, remedy)
+    efforts = [x.of(link.effort_limit) for link in x.model.moving_links]
+    deep = not x.model.closures and max(x.model.depths) > FEWEST
+    if deep and efforts[0] and len(set(efforts)) == 1:
+        what = f"have the same effort limit, {efforts[0]:g}, though they carry different loads"
+        remedy = "right for servos of one size; else a placeholder: give those of the data sheet"
+        joints = worded(map(repr, x.model.joint_names))
+        yield Finding("note", f"joints {joints}", what, remedy)
+
+
+def _same_inertia(bodies: list[tuple[Link, tuple[float, Vector, Any]]]) -> Iterator[Finding]:
+    """Links of different masses, or round ones, that share one tensor: most of the arm's links."""
+    alike: dict[tuple[float, ...], list[tuple[str, float]]] = {}
+    for link, (m, _, S) in bodies:
+        if any(S):
+            key = tuple(float(f"{v:.6g}") for v in entries(S))
+            alike.setdefault(key, []).append((repr(link.name), m))
+    if not alike:
+        return
+    tensor, found = max(alike.items(), key=lambda row: len(row[1]))
+    masses = [m for _, m in found]
+    differ = max(masses) > ALIKE * min(masses)
+    is_round = tensor[0] == tensor[1] == tensor[2] and not any(tensor[3:])
+    if len(found) < max(FEWEST, 0.5 * len(bodies)) or not (differ or is_round):
+        return
+    what = f"have the same inertia {listed(tensor[:3] if is_round else tensor)}"
+    what += f" and masses from {min(masses):g} to {max(masses):g} kg" if differ else ""
+    remedy = "a placeholder: give each link its own inertia (kg m^2), or identify the arm"
+    yield Finding("warning", f"links {worded(name for name, _ in found)}", what, remedy)
+
+
 def _principal_moments(body: Inertia) -> tuple[float, ...]:
     """About the centre of mass, smallest first; those lost in rounding are zero."""
     moments = eigenvalues(body.I if body.m == 0.0 else to_com(body)[2])
@@ -553,6 +598,6 @@ def _on_finger(model: Model, index: int) -> bool:
 
 
 RULES: tuple[Callable[[Numbers], Iterator[Finding]], ...] = (
-    *(symbols, gravity, masses, inertias, centres, geometry),
+    *(symbols, gravity, masses, inertias, centres, placeholders, geometry),
     *(limits, friction, constants, springs, drives, passive, payload, tool, configurations),
 )

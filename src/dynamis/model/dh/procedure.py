@@ -63,15 +63,19 @@ class Bar(NamedTuple):
     alpha: float = 0.0
 
 
-def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame) -> DhChain:
+def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame | None) -> DhChain:
     """DH rows of an arm given by its joint axes, base and tool in the reference frame at q = 0.
 
     base T_1(q_1) ... T_n(q_n) tool is the tool's pose for every q. The given base stays where it
-    can be frame 0, and frame n is the tool's own frame where that is one. Axes whose common normal
-    would lie FAR away are taken as parallel if they nearly are.
+    can be frame 0, and frame n is the tool's own frame where that is one. A tool of None is on the
+    last axis: at its point, with z along it. Axes whose common normal would lie FAR away are taken
+    as parallel if they nearly are.
     """
     check_convention(convention)
-    _check(axes, base, tool)
+    _check(axes, base, tool or Frame())
+    if tool is None:
+        point_n, u = axes[-1].point, axes[-1].direction
+        tool = _frame(Bar(perpendicular(u), point_n, point_n), axes[-1])
     into = inverse(base)
     lines = [Axis(x.kind, point(into, x.point), rotate(into.R, x.direction)) for x in axes]
     tip = compose(into, tool)

@@ -18,6 +18,8 @@ from typing import Any
 from ...arguments import is_flag
 from ...errors import FileError, did_you_mean, shown
 from ...lazy import missing_package, package
+from . import packages
+from .packages import places
 from .tables import read_bytes
 
 PREFIX = "robot_descriptions:"
@@ -26,6 +28,23 @@ EXTRA = "descriptions"
 LIST = "`python -m robot_descriptions list` names them all"
 CLONED = re.compile(r"_clone_to_cache\(\s*[\"']([^\"']+)[\"']")
 PATHS = ("URDF_PATH", "MJCF_PATH", "XACRO_PATH", "SDF_PATH")
+MISSING = 90  # exit code of xacro's process if there is no folder of a package; it says its name
+# xacro with our search for packages instead of ROS's
+XACRO = f"""
+import runpy, sys
+from pathlib import Path
+import xacro
+from xacro import substitution_args
+own = runpy.run_path(sys.argv.pop(1))
+def find(name):
+    folder = own["package_folder"](name, Path(sys.argv[1]))
+    if folder is None:
+        print(name, file=sys.stderr)
+        raise SystemExit({MISSING})
+    return str(folder)
+substitution_args._eval_find = substitution_args._eval_dict["find"] = find
+xacro.main()
+"""
 FIND = """
 import importlib, json, sys
 module = importlib.import_module("robot_descriptions." + sys.argv[1])
@@ -66,18 +85,23 @@ def expanded(path: Path, arguments: Mapping[str, str] | None) -> bytes:
     read_bytes(path)  # a regular file of sensible size
     given = [f"{key}:={value}" for key, value in arguments.items()]
     done = _run([*_xacro(), str(path.absolute()), *given], cwd=path.absolute().parent)
+    said = _last_lines(done.stderr)
+    if done.returncode == MISSING:
+        name = said.rpartition(" ")[2]
+        raise FileError(
+            f"{path}: $(find {name}): there is no folder of the package {name!r}",
+            f"looked for a package.xml with this name, or a folder called so, in {places(path)}; "
+            "put the package beside this one, or its parent folder into ROS_PACKAGE_PATH",
+        )
     if done.returncode:
-        hint = None
-        if b"ament_index_python" in done.stderr or b"rospkg" in done.stderr:
-            hint = "$(find PACKAGE) needs a ROS environment: source its setup file first"
-        raise FileError(f"{path}: xacro failed: {_last_lines(done.stderr)}", hint)
+        raise FileError(f"{path}: xacro failed: {said}")
     return done.stdout
 
 
 def _xacro() -> list[str]:
     """The command that runs xacro: the package of this Python, else the system's."""
     if importlib.util.find_spec("xacro") is not None:
-        return [sys.executable, "-c", "import xacro; xacro.main()"]
+        return [sys.executable, "-c", XACRO, packages.__file__]
     if command := which("xacro"):
         return [command]
     raise missing_package("xacro", "run_xacro", EXTRA)

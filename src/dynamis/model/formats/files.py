@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...arguments import flag, is_word, one_of, path_of
-from ...errors import FileError, did_you_mean, shown
+from ...errors import FileError, did_you_mean, shown, warn
 from ...files import write
 from .. import catalogue
 from ..friction import LAWS
@@ -60,7 +60,8 @@ def load_model(
     if laws and suffix != ".toml":
         raise FileError(f"{path}: laws was given, but only a .toml file names laws of one's own")
     if suffix == ".xacro":
-        return model_from_xml(expanded(path, arguments), str(path), tip, lock)
+        folder = path.absolute().parent
+        return model_from_xml(expanded(path, arguments), str(path), tip, lock, folder=folder)
     if arguments is not None:
         raise FileError(f"{path}: run_xacro was given, but the file does not end in .xacro")
     if suffix not in READERS:
@@ -77,10 +78,12 @@ def model_from_xml(
     tip: str | None = None,
     lock: Mapping[str, Any] | None = None,
     path: Path | None = None,
+    folder: Path | None = None,
 ) -> Model:
     """The model that XML describes: URDF, SDF or MJCF, by the name of its root element.
 
-    `path` is the data's own file. Only MJCF needs it: for what it includes from the same folder.
+    `path` is the data's own file: MJCF includes others from its folder. Meshes that a URDF names
+    are relative to `folder`, by default that of the file.
     """
     from .urdf_elements import root_name  # a TOML file needs none of these
 
@@ -96,7 +99,8 @@ def model_from_xml(
         return model_from_sdf(data, where, tip, lock)
     from .urdf import model_from_urdf
 
-    return model_from_urdf(data, where, tip, lock)
+    folder = path.absolute().parent if path else folder
+    return model_from_urdf(data, where, tip, lock, folder)
 
 
 def _check_laws(laws: Any) -> None:
@@ -189,7 +193,7 @@ def save_model(model: Model, path: str | Path, laws: bool = False) -> None:
             "laws={'Name': Class}) brings the laws back",
         )
     with located(str(path)):
-        data = WRITERS[path.suffix.lower()](model).encode("utf-8")
+        data = WRITERS[path.suffix.lower()](model, path.absolute().parent).encode("utf-8")
     write(path, data)
 
 
@@ -305,12 +309,24 @@ def _character(c: str) -> str:
     return f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c
 
 
-def _urdf_text(model: Model) -> str:
+def _toml_file(model: Model, folder: Path) -> str:
+    if model.kept_elements is not None:
+        from .urdf_kept import words_of
+
+        if words := words_of(model.kept_elements):
+            warn(
+                f"TOML cannot hold all of {model.name!r}: left out: elements {', '.join(words)} of "
+                "its URDF, which a .urdf file keeps"
+            )
+    return toml_text(model)
+
+
+def _urdf_file(model: Model, folder: Path) -> str:
     from .urdf import urdf_text
 
-    return urdf_text(model)
+    return urdf_text(model, folder)
 
 
 READERS = (".toml", ".urdf", ".sdf", ".xml", ".mjcf")
-WRITERS = {".toml": toml_text, ".urdf": _urdf_text, ".xml": _urdf_text}
+WRITERS = {".toml": _toml_file, ".urdf": _urdf_file, ".xml": _urdf_file}
 SAVED = ", ".join(WRITERS)

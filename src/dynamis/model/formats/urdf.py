@@ -22,31 +22,41 @@ from ..quantity import quantity
 from .tables import check_count, located
 from .urdf_elements import MOVING, NO_LIMIT, Sketch, UrdfJoint, UrdfLink, parsed, sketch
 from .urdf_extension import extend, number_joints, restored
+from .urdf_kept import kept_elements, put_back
 from .urdf_write import standard_robot
 
 
 def model_from_urdf(
-    data: bytes, where: str = "URDF", tip: str | None = None, lock: Mapping[str, Any] | None = None
+    data: bytes,
+    where: str = "URDF",
+    tip: str | None = None,
+    lock: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
 ) -> Model:
     """The model described by URDF text; `where` starts every error message.
 
     Links behind fixed joints are merged into the link that carries them and stay as named frames.
     `tip` names the link that is the tool, `lock` fixes joints, by name, at values; joints that
-    mimic a locked one are locked with it.
+    mimic a locked one are locked with it. Elements that the model has no place for are kept, with
+    the `folder` of their file.
     """
     with located(where):
-        robot = sketch(parsed(data, text=True))
+        root = parsed(data, text=True)
+        robot = sketch(root)
         name = Path(where).stem
         said = None if robot.extension is None else robot.extension.get("tip")
         written = plain_model(robot, name, said if said in robot.links else None, lock)
-        if tip is None or tip == written.tool_name:
-            return restored(written, robot, where, own_tip=False, locked=bool(lock))
-        plain = plain_model(robot, name, tip, lock)
-        return restored(plain, robot, where, own_tip=True, locked=bool(lock))
+        own_tip = tip is not None and tip != written.tool_name
+        plain = plain_model(robot, name, tip, lock) if own_tip else written
+        model = restored(plain, robot, where, own_tip, locked=bool(lock))
+        return replace(model, kept_elements=kept_elements(root, model, folder))
 
 
-def urdf_text(model: Model) -> str:
-    """The model as URDF text; what only the <dynamis> elements hold is said in a warning."""
+def urdf_text(model: Model, folder: Path | None = None) -> str:
+    """The model as URDF text; what only the <dynamis> elements hold is said in a warning.
+
+    Elements that a URDF had beyond the model are put back. `folder` is where the text goes to.
+    """
     element, tool = standard_robot(model)
     if plain_model(sketch(element), model.name).link_names != model.link_names:
         number_joints(element, model)
@@ -57,6 +67,11 @@ def urdf_text(model: Model) -> str:
         warn(
             f"URDF cannot hold all of {model.name!r}: kept in <dynamis> elements, which other "
             f"tools ignore: {', '.join(words)}"
+        )
+    if lost := put_back(element, model, folder):
+        warn(
+            f"not all elements of the URDF of {model.name!r} have a place in this one: left out: "
+            f"{', '.join(lost)}"
         )
     indent(element)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(element, encoding="unicode") + "\n"
@@ -103,8 +118,36 @@ def plain_model(
         tool=place.pose,
         tool_link=None if place.carrier == links[-1].name else place.carrier,
         tool_name=tip,
-        findings=_gears_left_out(robot, links),
+        findings=(*_bolted_root(robot, tree), *_gears_left_out(robot, links)),
     )
+
+
+WORLD = ("world", "map", "odom", "ground")  # roots that say themselves that the robot stands
+LIMB = 3  # moving joints of a leg or an arm, at least
+
+
+def _bolted_root(robot: Sketch, tree: "_Tree") -> tuple[Finding, ...]:
+    """A note on a root with mass and several limbs: a torso, which a tree of links holds still."""
+    if tree.root in WORLD:
+        return ()
+    own = [robot.links[name] for name, place in tree.places.items() if place.carrier is None]
+    limbs: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for link in tree.links:  # parents before children
+        name = str(link.name)
+        first[name] = name if link.parent is None else first[link.parent]
+        limbs[first[name]] = limbs.get(first[name], 0) + 1
+    count = sum(joints >= LIMB for joints in limbs.values())
+    mass = sum(link.mass for link in own)
+    if count < 2 or mass <= 0.0:
+        return ()
+    heaviest = max(own, key=lambda link: link.mass)
+    what = f"{heaviest.name!r} is bolted to the world here: {mass:g} kg with {count} limbs on it"
+    remedy = (
+        "right for a robot on a stand; of a humanoid or a walking machine, whose trunk moves, only "
+        "the limbs are computed: dynamis has no floating base"
+    )
+    return (Finding("note", "base", what, remedy),)
 
 
 def _gears_left_out(robot: Sketch, links: Sequence[Link]) -> tuple[Finding, ...]:

@@ -5,18 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from ...errors import DynamisError
+from ...model.formats.packages import mesh_file
 from ...model.formats.tables import read_bytes
 from ...model.formats.urdf_elements import numbers, parsed
 from ...spatial.frames import from_xyz_rpy, matrix
 
-SUFFIXES = (".stl", ".obj", ".glb", ".gltf", ".dae", ".ply", ".off")
-PARENTS = 3  # folders above the file in which its package may be
 LARGEST_FILE = 50_000_000  # bytes of one mesh
 LARGEST_SIZE = 1000.0  # metres, of a shape
 GREY = (176, 180, 186)
@@ -119,26 +117,6 @@ def _sizes(given: Iterable[float]) -> list[float]:
     if not all(0.0 < x < LARGEST_SIZE for x in found):
         raise ValueError(f"{found} are no sizes")
     return found
-
-
-def mesh_file(name: str, urdf: Path) -> Path | None:
-    """The file a mesh's name means, below the URDF's folder or one a little above it."""
-    folder = urdf.resolve().parent
-    above = [folder, *folder.parents][: PARENTS + 1]
-    if name.startswith("package://"):
-        package, _, rest = unquote(name.removeprefix("package://")).partition("/")
-        tried = [up / package / rest for up in above]
-        tried += [up / rest for up in above]
-    elif name.startswith("file://"):
-        tried = [Path(unquote(name.removeprefix("file://")))]
-    else:
-        tried = [folder / name]
-    for place in tried:
-        file = place.resolve()
-        inside = file.is_relative_to(above[-1])
-        if inside and file.suffix.lower() in SUFFIXES and file.is_file():
-            return file
-    return None
 
 
 def _rgb(material: Element) -> tuple[int, int, int] | None:

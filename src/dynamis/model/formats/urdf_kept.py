@@ -1,0 +1,142 @@
+"""Elements of a URDF that a model has no place for: kept when it is read, put back when written.
+
+<visual>, <collision>, <transmission>, <gazebo>, <material>, <ros2_control> and whatever else other
+tools read. They are data: no file that they name is opened here.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from xml.etree.ElementTree import Element
+
+from ...errors import worded
+from ..model import KeptElements, Model
+from .urdf_elements import EXTENSION
+
+# what the writer makes itself
+LINK_TAGS = ("inertial",)
+JOINT_TAGS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic", EXTENSION)
+ROBOT_TAGS = ("link", "joint", EXTENSION)
+FILES = ("mesh", "texture")  # elements whose filename is that of a file; a plugin's is a library's
+
+
+def kept_elements(root: Element, model: Model, folder: Path | None) -> KeptElements | None:
+    """What a <robot> element has beyond the model made of it; None if that is nothing.
+
+    Links that never move keep their <inertial> too. `folder` is that of the file.
+    """
+    still = {model.base_name, *(frame.name for frame in model.frames if frame.link is None)}
+    links, joints = root.findall("link"), root.findall("joint")
+    fixed = {_child(x): str(x.get("name")) for x in joints if x.get("type") == "fixed"}
+    kept = KeptElements(
+        robot=tuple(_others(root, ROBOT_TAGS)),
+        links=_by_name((x, () if x.get("name") in still else LINK_TAGS) for x in links),
+        joints=_by_name((x, JOINT_TAGS) for x in joints),
+        attributes={
+            key: text
+            for key, text in root.attrib.items()
+            if key != "name" and not text.endswith("/xacro")
+        },
+        fixed_joints=fixed,
+        convention=model.convention,
+        folder=folder,
+    )
+    return kept if kept.robot or kept.links or kept.joints or fixed else None
+
+
+def _others(element: Element, own: Iterable[str]) -> Iterator[Element]:
+    return (child for child in element if child.tag not in own)
+
+
+def _by_name(rows: Iterable[tuple[Element, Iterable[str]]]) -> dict[str, tuple[Element, ...]]:
+    found = {str(element.get("name")): tuple(_others(element, own)) for element, own in rows}
+    return {name: elements for name, elements in found.items() if elements}
+
+
+def _child(joint: Element) -> str:
+    child = joint.find("child")
+    return "" if child is None else str(child.get("link"))
+
+
+def words_of(kept: KeptElements | None) -> list[str]:
+    """The kinds of elements that are kept: <visual>, <collision>, ..."""
+    if kept is None:
+        return []
+    rows = (*kept.links.values(), *kept.joints.values(), kept.robot)
+    tags = dict.fromkeys(element.tag for row in rows for element in row)
+    return [f"<{tag}>" + " of the base" * (tag in LINK_TAGS) for tag in tags]
+
+
+def put_back(robot: Element, model: Model, folder: Path | None) -> list[str]:
+    """Add what is kept to a <robot> element; returns what has no place there, in words.
+
+    Names of mesh files are made relative to `folder`, where the file will be.
+    """
+    kept = model.kept_elements
+    if kept is None:
+        return []
+    links = {str(x.get("name")): x for x in robot.findall("link")}
+    _rename_fixed_joints(robot, kept.fixed_joints)
+    joints = {str(x.get("name")): x for x in robot.findall("joint")}
+    lost: dict[str, list[str]] = {}
+    framed = links if model.convention == kept.convention else {}  # else links have other frames
+    for places, rows in ((framed, kept.links), (joints, kept.joints)):
+        for name, elements in rows.items():
+            for element in elements:
+                if name in places:
+                    places[name].append(_moved(element, kept.folder, folder))
+                else:
+                    lost.setdefault(element.tag, []).append(repr(name))
+    moving = {name for name, x in joints.items() if x.get("type") != "fixed"}
+    for element in kept.robot:
+        missing = [x for x in _joints_named(element) if x not in moving]
+        about = element.get("reference")
+        missing += [about] if about and about not in links and about not in joints else []
+        if missing:
+            lost.setdefault(element.tag, []).extend(map(repr, missing))
+        else:
+            robot.append(_moved(element, kept.folder, folder))
+    robot.attrib |= {k: text for k, text in kept.attributes.items() if k not in robot.attrib}
+    return [f"<{tag}> of {worded(dict.fromkeys(names))}" for tag, names in lost.items()]
+
+
+def _joints_named(element: Element) -> Iterator[str]:
+    """Joints that a <transmission> or a <ros2_control> moves."""
+    if element.tag in ("transmission", "ros2_control"):
+        yield from (str(x.get("name")) for x in element.findall("joint") if x.get("name"))
+
+
+def _rename_fixed_joints(robot: Element, names: Mapping[str, str]) -> None:
+    """Fixed joints called as in the file, where that name is free."""
+    joints = robot.findall("joint")
+    taken = {str(joint.get("name")) for joint in joints}
+    for joint in joints:
+        name = names.get(_child(joint))
+        if joint.get("type") == "fixed" and name and name not in taken:
+            joint.set("name", name)
+            taken.add(name)
+
+
+def _moved(element: Element, old: Path | None, new: Path | None) -> Element:
+    """A copy whose relative file names, seen from the folder `new`, are the files they were."""
+    copy = deepcopy(element)
+    if old is None or new is None:
+        return copy
+    for part in copy.iter():
+        name = part.get("filename")
+        if part.tag in FILES and name and _is_relative(name):
+            part.set("filename", _seen_from(new, old / name) if old != new else name)
+    return copy
+
+
+def _is_relative(name: str) -> bool:
+    absolute = PurePosixPath(name).is_absolute() or PureWindowsPath(name).is_absolute()
+    return "://" not in name and not absolute
+
+
+def _seen_from(folder: Path, file: Path) -> str:
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:  # on another drive of Windows
+        return file.as_posix()
