@@ -333,9 +333,7 @@ class ElementaryRecorder(Recorder):
         """Argument k."""
         return self._made(ElementaryStep("argument", "real", (k,)))
 
-    def fma(
-        self, a: Value, b: "Value | float", c: "Value | float", exact: bool = False
-    ) -> Value:
+    def fma(self, a: Value, b: "Value | float", c: "Value | float", exact: bool = False) -> Value:
         """a b + c, rounded once; where a b is `exact`, fused or not: the bits are the same.
 
         Where it is not, and numbers are doubles, |a b| < |c| / 8: C counts on it (dy_fma).
