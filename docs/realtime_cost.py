@@ -46,6 +46,23 @@ def cost() -> None:
     print(f"One sample is {found.operations} before the compiler sees it.\n")
     head = ["form", "target", "instructions per step", "conditional jumps in the step"]
     table([*head, "stack, bytes", "code, bytes", "links"], *rows)
+    safe_state(controller)
+
+
+def safe_state(controller) -> None:
+    """What the safe state adds to every step, with the processor's fused multiply-add and without."""
+    robot = dy.load("puma560")
+    safe = {"zero": {}, "gravity, numbers": {"safe_damping": 0.5}, "gravity, auto": {}}
+    rows = []
+    for name, options in safe.items():
+        law = Law(controller, robot, 0.005, safe=name.split(",")[0], **options)
+        rows.append(
+            [name, *(controller_cost(law, flags=(*FLAGS, *f)).worst for f in ((), ("-mfma",)))]
+        )
+    first = rows[0][1:]
+    for row in rows[1:]:
+        row[1:] = [f"{n} (+{100 * (n / m - 1):.0f} %)" for n, m in zip(row[1:], first, strict=True)]
+    table(["safe torque", "instructions per step", "with -mfma"], *rows)
 
 
 def built(folder: Path, period: float) -> Path:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.export.c_function import PRECISIONS, literal
 from dynamis.realtime import Law
 from dynamis.realtime.c_text import (
     SIMULATED,
@@ -118,9 +119,7 @@ def test_sanitizers_say_nothing(tmp_path, sanitizer, trig):
     path = write(sanitized(), tmp_path, "float64", trig)
     text = (tmp_path / f"{path.name}_test.c").read_text()
     hostile = text.replace("positions[k][i];", "k % 7 == 6 ? 1e300 / positions[k][i] : 0.0;")
-    hostile = re.sub(
-        r"(?s)if \((\w+_step\(.*?\)) != \w+\) \{.*?return 1;\n        \}", r"\1;", hostile
-    )
+    hostile = hostile.replace("status != statuses[k]", "status < 0 * statuses[k]")
     hostile = re.sub(
         r"(?s)printf\(\"FAILED: torques.*?return 1;", 'printf("passed anyway");', hostile
     )
@@ -150,6 +149,41 @@ def test_the_self_test_can_fail(tmp_path):
     )
     with pytest.raises(AssertionError, match="FAILED: torques differ by"):
         passes(path)
+
+
+GUARDED = {  # every option in numbers that stand nowhere else
+    "velocity": "difference", "velocity_filter": 37.0, "limit": 943.0, "safe": "gravity",
+    "safe_damping": 0.029, "ramp": 0.7, "latch": 3, "jump": 0.053,
+}  # fmt: skip
+WRONG = {  # what stands in the step, and instead
+    "velocity difference": (DT, "0.0051"),
+    "velocity filter": (np.exp(-2 * np.pi * 37.0 * DT), "0.3"),
+    "limit": (943.0, "944.0"),
+    "jump": (0.053, "0.53"),
+    "latch": (3.0, "4.0"),
+    "ramp": (DT / 0.7, "0.008"),
+    "safe damping": (0.029, "0.03"),
+}
+
+
+@pytest.mark.parametrize("inside", [None, "quintic"])
+def test_what_surrounds_the_controller_is_in_the_self_test(tmp_path, inside):
+    """Another number in the C anywhere, and it fails: limits, latch, jump, safe torque too."""
+    robot = dy.load("planar-2link")
+    plan = None if inside is None else REFERENCES[inside](2)
+    controller = control.ComputedTorque.from_bandwidth(8.0, integral=True)
+    path = write(Law(controller, robot, DT, plan, **GUARDED), tmp_path)
+    passes(path)
+    file = tmp_path / f"{path.name}.c"
+    text = file.read_text()
+    for what, (right, wrong) in WRONG.items():
+        number = re.escape(literal(right, PRECISIONS["float64"]))
+        changed, count = re.subn(rf"(?<![\w.]){number}(?![\w.])", wrong, text)
+        assert count, what
+        file.write_text(changed)
+        with pytest.raises(AssertionError, match="FAILED"):
+            passes(path)
+            pytest.fail(f"{what}: {wrong} instead of {right} was not noticed")
 
 
 # what the self-test replays

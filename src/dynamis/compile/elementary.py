@@ -42,7 +42,9 @@ class Real(NamedTuple):
     suffix: str  # of intrinsics
     bits: int
     mantissa: int
-    half_pi: tuple[float, float, float]  # the sum; each of full precision
+    half_pi: tuple[float, float, float]  # the sum
+    half_pi_exact: bool  # the first two times the k of any angle up to LARGEST are exact
+    half_pi_upper: tuple[float, float]  # the first times an upper half is exact
     sine: tuple[float, ...]
     cosine: tuple[float, ...]
     exp: tuple[float, ...]  # (e^r - 1 - r) / r^2
@@ -87,7 +89,9 @@ DOUBLE = Real(
     suffix="f64",
     bits=64,
     mantissa=52,
-    half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
+    half_pi=(1.5707963267923333, 2.5633441515839558e-12, 1.0562999066987428e-23),
+    half_pi_exact=True,
+    half_pi_upper=(1.5707963267341256, 6.077100506506192e-11),
     sine=(
         1.58962301576546568060e-10,
         -2.50507477628578072866e-8,
@@ -169,6 +173,8 @@ SINGLE = Real(
     bits=32,
     mantissa=23,
     half_pi=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100059e-15),
+    half_pi_exact=False,
+    half_pi_upper=(1.5703125, 0.0004838267923332751),
     sine=(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
     cosine=(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
     exp=(
@@ -327,9 +333,12 @@ class ElementaryRecorder(Recorder):
         """Argument k."""
         return self._made(ElementaryStep("argument", "real", (k,)))
 
-    def fma(self, a: Value, b: "Value | float", c: "Value | float") -> Value:
-        """a b + c, rounded once."""
-        return self.step("fma", "real", a, b, c)
+    def fma(self, a: Value, b: "Value | float", c: "Value | float", exact: bool = False) -> Value:
+        """a b + c, rounded once; where a b is `exact`, fused or not: the bits are the same.
+
+        Where it is not, and numbers are doubles, |a b| < |c| / 8: C counts on it (dy_fma).
+        """
+        return self.step("exact_fma" if exact else "fma", "real", a, b, c)
 
     def select(self, mask: Value, a: "Value | float", b: "Value | float") -> Value:
         """a where the condition holds, else b."""
@@ -363,13 +372,14 @@ class ElementaryRecorder(Recorder):
             value = value * z + a
         return value
 
-    def fused(self, coefficients: Sequence[float], z: Value) -> Value:
-        """Highest power first, each step rounded once."""
-        first, *others = coefficients
-        value = self.constant("real", first)
-        for a in others:
-            value = self.fma(value, z, a)
-        return value
+    def paired(self, coefficients: Sequence[float], z: Value, zz: Value) -> Value:
+        """The same with z^2 given, two powers at a time; the last product and sum are fused."""
+        start = 2 - len(coefficients) % 2
+        value = self.polynomial(coefficients[:start], z)
+        *others, (a, b) = zip(coefficients[start::2], coefficients[start + 1 :: 2], strict=True)
+        for c, d in others:
+            value = value * zz + (z * c + d)
+        return self.fma(value, zz, z * a + b)
 
 
 def _kind(operands: Sequence[Value | float]) -> str:
@@ -383,9 +393,10 @@ def _cody_waite(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
     """x - k pi/2, and a word that ends as k does; good up to LARGEST (Cody and Waite 1980)."""
     shifted = x * 0.6366197723675814 + c.real.magic
     minus = -(shifted - c.real.magic)
-    for part in c.real.half_pi:
-        x = c.fma(minus, part, x)
-    return x, shifted.bits
+    first, second, third = c.real.half_pi
+    for part in (first, second):
+        x = c.fma(minus, part, x, c.real.half_pi_exact)
+    return x + minus * third, shifted.bits
 
 
 def _payne_hanek(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
@@ -415,9 +426,8 @@ def _payne_hanek(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
     high = first + second
     low = (second - (high - first)) + (third + fourth)
     high, low = high + low, low - ((high + low) - high)
-    head = high * real.half_pi[0]
-    tail = c.fma(high, real.half_pi[0], -head)
-    r = head + (tail + (high * real.half_pi[1] + low * real.half_pi[0]))
+    upper, (first, second) = c.upper(high), real.half_pi_upper
+    r = upper * first + (upper * second + ((high - upper) + low) * (math.pi / 2))
     return r + (x - x), quadrant  # x - x: an infinite angle has no sine
 
 
@@ -458,8 +468,9 @@ def _sine_and_cosine(
 ) -> tuple[Value, Value]:
     """Of |x| = r + k pi/2, and with the sign of x at last: so -0.0 keeps its own."""
     z = r * r
-    sine = c.fma(c.fused(c.real.sine, z), r * z, r)
-    cosine = c.fma(c.fused(c.real.cosine, z), z * z, c.fma(z, -0.5, 1.0))
+    zz = z * z
+    sine = c.fma(c.paired(c.real.sine, z, zz), r * z, r)
+    cosine = c.fma(c.paired(c.real.cosine, z, zz), zz, c.fma(z, -0.5, 1.0, exact=True))
     even = (quadrant & 1).equals(0)
     top = c.real.bits - 2
     sign = 2 << top

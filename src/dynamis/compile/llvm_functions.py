@@ -8,6 +8,7 @@ from .elementary import ElementaryFunction, Real, traced, two_over_pi
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "eq": "oeq", "ne": "une"}
 INTEGER = {"shr": "lshr"}  # where LLVM calls an operation of words otherwise
+INTRINSICS = {"abs": "fabs", "fma": "fma", "exact_fma": "fma"}
 INLINE = ("near_sincos", "sincos", "exp", "tanh")  # the others are long
 
 
@@ -83,8 +84,8 @@ def _right(function: ElementaryFunction, width: int, k: int, values: list[str]) 
     x = [values[a] for a in places]
     given = function.steps[places[-1]].kind
     T = typed(real, width, given)
-    if op in ("fma", "abs"):
-        name = intrinsic(real, width, {"abs": "fabs"}.get(op, op))
+    if op in INTRINSICS:
+        name = intrinsic(real, width, INTRINSICS[op])
         return f"call {T} {name}({', '.join(f'{T} {a}' for a in x)})"
     if op == "select":
         return f"select {typed(real, width, 'mask')} {x[0]}, {T} {x[1]}, {T} {x[2]}"

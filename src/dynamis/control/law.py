@@ -556,4 +556,4 @@ class Law:
 
 def _good(x: Any, most: float = PLAUSIBLE) -> Any:
     """1 for a plausible number, 0 for NaN and what is absurd."""
-    return 1.0 * (x > -most) * (x < most)
+    return 1.0 * (abs(x) < most)

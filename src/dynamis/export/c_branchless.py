@@ -4,7 +4,7 @@ Conditions are masks, words of all bits or none; DY_HIDE keeps from the optimise
 from, or clang makes branches of them again. A compiler that is not like gcc gets plain C99.
 With our own the work does not depend on the data at all, nothing is linked, and the bits are those
 of the compiled kernels: `compile.elementary` says what they compute and how exactly. A processor
-without a fused multiply-add gets one in arithmetic, at a price (own_functions.c).
+without a fused multiply-add gets one in arithmetic (own_functions.c).
 """
 
 import math
@@ -27,6 +27,7 @@ STEPS = {  # of functions of `elementary`; what is not here the template has
     **{op: f"dy_mask({{0}} {sign} {{1}})" for op, sign in (COMPARE | {"gt": ">"}).items()},
     **{op: f"{{0}} {sign} {{1}}" for op, sign in (INFIX | BITS).items()},
     **{"neg": "-{0}", "not": "~{0}", "two_over_pi": "dy_two_over_pi[{0}]"},
+    "exact_fma": "{0} * {1} + {2}",
     "select": "dy_choose({x})",
     **{f"select {kind}": "({1} & {0}) | ({2} & ~{0})" for kind in ("word", "mask")},
 }
@@ -56,8 +57,8 @@ def _template(dtype: str) -> str:
         SIGN=real.bits - 1,
         NAN=real.word(math.nan),
         INF=real.word(math.inf),
+        SINGLE=dtype == "float32",
         WHOLE=literal(2.0**real.mantissa, precision),
-        SPLIT=literal(2.0 ** (real.mantissa // 2 + 1) + 1.0, precision),
         SCALAR="d" if dtype == "float64" else "s",
         TINY=literal(real.tiny, precision),
         MANTISSA=real.mantissa,

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import templates
-from ..control.controller import drives_at_first
+from ..control.controller import NO_LIMIT, drives_at_first
 from ..dynamics.drive_coordinates import APPROACHES
 from ..dynamics.mobility import size
 from ..errors import DynamisError, OptionError
@@ -152,31 +152,47 @@ def _times(law: "Law") -> dict[str, Any]:
 
 def recorded(law: "Law", q: np.ndarray, qd: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Torques of the law in Python over recorded samples, (K, n)."""
-    state = law.start(q[0].tolist(), qd[0].tolist(), MATH)
-    torques = []
-    for place, speed, row in zip(q.tolist(), qd.tolist(), wanted.tolist(), strict=True):
+    return _replayed(law, q, qd, wanted, [0])[0]
+
+
+def _replayed(
+    law: "Law", q: np.ndarray, qd: np.ndarray, wanted: np.ndarray, starts: Sequence[int]
+) -> tuple[np.ndarray, list[int]]:
+    """Torques (K, n) and status of the law in Python over samples; some of them start it anew."""
+    torques, statuses, state = [], [], []
+    rows = zip(q.tolist(), qd.tolist(), wanted.tolist(), strict=True)
+    for k, (place, speed, row) in enumerate(rows):
         given = row[0]
         if law.reference is None:
-            given = [row[k * law.n : (k + 1) * law.n] for k in range(3)]
-        torque, state, _ = law.step(state, place, speed, given, MATH)
+            given = [row[i * law.n : (i + 1) * law.n] for i in range(3)]
+        if k in starts:
+            state = law.start(place, speed, MATH)
+        torque, state, status = law.step(state, place, speed, given, MATH)
         torques.append(torque)
-    return np.array(torques)
+        statuses.append(int(status))
+    return np.array(torques), statuses
 
 
-def self_test(law: "Law", notes: Sequence[str], dtype: str, rows: Sequence[Any]) -> str:
-    """A program that replays samples (q, qd, references or times, whence) and compares torques."""
-    q, qd, wanted = (np.asarray(r).astype(dtype).astype(float) for r in rows[:3])
-    how = rows[3] if len(rows) > 3 else "recorded samples"
-    tau = recorded(law, q, qd, wanted)
+def self_test(law: "Law", notes: Sequence[str], dtype: str, rows: "SelfTestSamples") -> str:
+    """A program that replays samples, then disturbed ones, and compares torques and status."""
+    more, restart = _disturbed(law, rows)
+    every = (np.concatenate(pair) for pair in zip(rows[:3], more, strict=True))
+    q, qd, wanted = (x.astype(dtype).astype(float) for x in every)
+    tau, statuses = _replayed(law, q, qd, wanted, [0, restart])
+    most = np.abs(tau[: len(rows.q)]).max(0)  # a joint that hardly works is measured by the arm
+    scales = np.maximum(most, SMALLEST * max(most.max(), 1e-3))
     tables = {"positions": q, "velocities": qd, "wanted": wanted, "torques": tau}
     return templates.filled(
         __package__,
         "controller_test.c",
         **words(law, notes, dtype),
         COUNT=len(q),
-        HOW=plain(how),
+        HOW=plain(rows.how),
+        LOOP=len(rows.q),
+        RESTART=restart,
         **{k.upper(): f"{array(k, x, PRECISIONS[dtype])}\n" for k, x in tables.items()},
-        SMALLEST=repr(SMALLEST),
+        STATUSES=", ".join(map(str, statuses)),
+        SCALES=", ".join(literal(x, PRECISIONS["float64"]) for x in scales.tolist()),
         TOLERANCE=repr(tolerance(law, dtype)),
     )
 
@@ -216,6 +232,8 @@ OFF = 0.01  # rad or m: how far from its reference the arm starts
 STEP = 5e-3  # s, the longest step of the simulation
 GRID = 2.0**-20  # samples are rounded to it: the same on every machine, exact in single precision
 FAR = 1e3  # rad, m, per second: a loop that went there is not worth recording
+LEAP = 100.0  # rad or m: of a reference that asks for more than the limits
+MOST_BAD, FEW = 60, 3  # samples in a row: bad ones that may latch; those of anything else
 SIMULATED = "a simulated closed loop"
 SYNTHETIC = "a made-up motion: the closed loop could not be simulated"
 
@@ -237,6 +255,40 @@ def sample_rows(law: "Law", count: int = COUNT) -> SelfTestSamples:
     return SelfTestSamples(q, qd, rounded if law.reference is None else wanted, how)
 
 
+def _disturbed(law: "Law", before: SelfTestSamples) -> tuple[list[np.ndarray], int]:
+    """Samples that follow others, (q, qd, wanted), and which of them starts the law anew.
+
+    The arm moves on as it did. A reference that leaps beyond the limits, a position that leaps, one
+    that is missing, then missing references until the law latches; good samples that change nothing
+    any more, and good ones after a new start.
+    """
+    last = law.latch if law.latch <= MOST_BAD else FEW
+    kinds = ["reference leaps", "good"] if _may_leap(law) else []
+    kinds += ["position leaps", "good"] if law.jumps is not None else []
+    kinds += ["no position", "good", *["no reference"] * last, *["good"] * 2 * FEW]
+    steps = np.arange(1.0, len(kinds) + 1)[:, None]
+    q = before.q[-1] + steps * GRID * np.round(law.sample_time * before.qd[-1] / GRID)
+    qd, wanted = (np.tile(x[-1], (len(kinds), 1)) for x in (before.qd, before.wanted))
+    if law.reference is not None:
+        wanted += law.sample_time * steps
+    for k, kind in enumerate(kinds):
+        if kind == "reference leaps":
+            wanted[k, : law.n] += LEAP
+        elif kind == "position leaps":
+            q[k] += 2.0 * np.array(law.jumps)
+        elif kind == "no position":
+            q[k, 0] = np.nan
+        elif kind == "no reference":
+            wanted[k, 0] = np.nan
+    return [q, qd, wanted], len(before.q) + len(kinds) - FEW
+
+
+def _may_leap(law: "Law") -> bool:
+    """Whether references come from outside and torques that follow a leap are clipped."""
+    own = law.own_limits or law.limits
+    return law.reference is None and not law.finds_joints and max(own) < NO_LIMIT
+
+
 def closed_loop(law: "Law", count: int = COUNT) -> tuple[SelfTestSamples, np.ndarray] | None:
     """What the law would have seen in `dy.simulate`, and the torques there; None if it fails."""
     from ..simulation.simulator import simulated
@@ -245,8 +297,8 @@ def closed_loop(law: "Law", count: int = COUNT) -> tuple[SelfTestSamples, np.nda
     first = plan(0.0)
     try:
         run = simulated(
-            law.robot, count * dt, dt / ceil(dt / STEP), *_start(law, first), law.controller,
-            reference=plan, sample_time=dt, progress=False,
+            law.robot, count * dt, dt / ceil(dt / STEP), *_start(law, first), law,
+            reference=plan if law.reference is None else None, progress=False,
         )  # fmt: skip
     except DynamisError:
         return None

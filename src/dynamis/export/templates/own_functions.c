@@ -110,25 +110,27 @@ static inline @T@ dy_fma(@T@ a, @T@ b, @T@ c)
 {
 #if defined(__FP_FAST_FMA@FAST@) || defined(__FMA__) || defined(__aarch64__)
     return __builtin_fma@F@(a, b, c);
-#else /* exact sums whose last rest is rounded to odd (Boldo and Melquiond 2008) */
-    const @T@ ka = @SPLIT@ * a, kb = @SPLIT@ * b;
-    const @T@ a1 = ka - (ka - a), a2 = a - a1;
-    const @T@ b1 = kb - (kb - b), b2 = b - b1;
-    const @T@ p = a * b;
-    const @T@ q = ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2; /* a b = p + q */
-    const @T@ s = c + q;
-    const @T@ s1 = s - c;
-    const @T@ t = (c - (s - s1)) + (q - s1); /* c + q = s + t */
-    const @T@ u = p + s;
-    const @T@ u1 = u - p;
-    const @T@ v = (p - (u - u1)) + (s - u1); /* p + s = u + v */
-    const @T@ z = t + v;
-    const @T@ z1 = z - t;
-    const @T@ rest = (t - (z - z1)) + (v - z1);
-    const @WORD@ odd = dy_mask(rest != 0.0@F@) & ((dy_bits(z) & 1u) - 1u);
-    const @WORD@ step = 1u - 2u * ((dy_bits(z) ^ dy_bits(rest)) >> @SIGN@);
-    const @T@ sum = u + dy_number(dy_bits(z) + (odd & step));
-    return dy_choose(dy_mask(sum == 0.0@F@), p + c, sum); /* the sign of a zero */
+@IF SINGLE@
+#else /* the product is exact in double, the sum rounded to odd (Boldo and Melquiond 2008) */
+    union { double f; uint64_t i; } sum, rest;
+    const double p = (double)a * (double)b, s = p + (double)c, t = s - p;
+    uint64_t odd;
+    sum.f = s;
+    rest.f = (p - (s - t)) + ((double)c - t);
+    odd = (uint64_t)(rest.f != 0.0) & ~sum.i;
+    sum.i += odd - 2u * (odd & ((sum.i ^ rest.i) >> 63));
+    return (float)sum.f;
+@ELSE@
+#else /* |a b| < |c| / 8: the rest of the product matters where c + p lies between two numbers */
+    const double ka = 134217729.0 * a, kb = 134217729.0 * b;
+    const double a1 = ka - (ka - a), a2 = a - a1;
+    const double b1 = kb - (kb - b), b2 = b - b1;
+    const double p = a * b;
+    const double q = ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2; /* a b = p + q (Dekker 1971) */
+    const double s = c + p;
+    const double e = p - (s - c); /* c + p = s + e */
+    return s + dy_number(dy_bits(e) | (uint64_t)(e * q > 0.0)); /* beyond the middle */
+@END@
 #endif
 }
 
