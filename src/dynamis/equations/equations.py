@@ -21,6 +21,7 @@ from ..errors import OptionError, SymbolError, counted, shown, warn
 from ..lazy import cached_property
 from ..model.model import Model
 from ..model.quantity import Expression
+from ..progress import stage
 from . import closed as forms
 from .closed import Closed
 from .recursion import QUANTITIES, Recursion, recursion, single
@@ -107,7 +108,8 @@ class Equations:
     @cached_property
     def _closed(self) -> Closed | None:
         try:
-            return forms.closed(self.chain, self.method)
+            with stage(f"writing the equations of {self.robot_name} in closed form"):
+                return forms.closed(self.chain, self.method)
         except TooLongError:
             return None
 
