@@ -110,6 +110,20 @@ def test_what_is_compiled_is_shown_before_it_is_done(monkeypatch, kind):
     assert "dynamis-progress" not in {thread.name for thread in threading.enumerate()}
 
 
+def test_stages_inside_of_each_other_share_the_terminal(monkeypatch):
+    terminal = stderr(monkeypatch)
+    with progress.stage("simulating", 3, expected=1.0) as outer:
+        outer(1)
+        with progress.stage(terminal.text, expected=1.0):
+            assert progress.visible()
+            assert outer.task is not None
+            assert len(progress._bars) == 1
+            assert terminal.seen.wait(60.0)
+        assert len(progress._bars[0].tasks) == 1
+    assert " ..." not in terminal.getvalue()
+    assert terminal.getvalue().endswith("\x1b[2K")
+
+
 def test_a_failure_takes_the_line_down(monkeypatch):
     terminal = stderr(monkeypatch)
     with pytest.raises(ValueError, match="halfway"), progress.stage(f"{terminal.text} ..."):
@@ -155,7 +169,7 @@ def test_a_line_has_the_share_and_the_time_left(monkeypatch):
     monkeypatch.setattr(progress, "clock", iter((0.0, 20.0)).__next__)
     stage = progress.Stage("simulating scara", 4)
     stage(1)
-    assert stage.line == "simulating scara: 25% done, about 60 s left"
+    assert stage.line == "simulating scara ... 25% done, about 60 s left"
     assert progress.duration(0.2) == "about 1 s"
     assert progress.duration(300.0) == "about 5 min"
 

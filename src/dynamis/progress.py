@@ -34,6 +34,8 @@ def visible(wanted: bool | None = None) -> bool:
 
 
 def _terminal() -> bool:
+    if _bars:  # rich stands in for stderr, and is no terminal
+        return True
     return sys.stderr is not None and sys.stderr.isatty()  # a program without console has none
 
 
@@ -71,7 +73,7 @@ class Stage:
             return f"{self.title} ..."
         share = self.done / self.total
         left = (clock() - self.begun) * (1.0 - share) / share
-        return f"{self.title}: {share:.0%} done, {duration(left)} left"
+        return f"{self.title} ... {share:.0%} done, {duration(left)} left"
 
     def end(self) -> None:
         """Take it down."""
@@ -82,7 +84,7 @@ class Stage:
             if self.task is not None:
                 if any(x.task is not None for x in _stages):
                     _bars[0].remove_task(self.task)
-                    _hide_command()
+                    _show_command(not any(x.task is not None for x in _named()))
                 else:
                     _bars.pop().stop()
                 self.task = None
@@ -107,13 +109,12 @@ def _show(shown: Stage) -> None:
     elif shown.task is None:
         if not _bars:
             _bars.append(_display())
+        _show_command(shown in _command)
         shown.task = _bars[0].add_task(shown.what, total=shown.total, completed=shown.done)
-        _hide_command()
 
 
-def _hide_command() -> None:
+def _show_command(alone: bool) -> None:
     """The command's own bar is there only while there is no other."""
-    alone = not any(x.task is not None for x in _named())
     for own in _command:
         if own.task is not None:
             _bars[0].update(own.task, visible=alone)
@@ -199,6 +200,11 @@ def command(what: str) -> Iterator[None]:
 
 
 def said() -> None:
-    """The command says something itself: what is in its place gives way."""
-    for made in _command:
-        made.end()
+    """The command says something itself: its own stage is over, and bars make room."""
+    with _lock:
+        for made in _command:
+            made.end()
+        for shown in _stages:
+            shown.task = None
+        if _bars:
+            _bars.pop().stop()
