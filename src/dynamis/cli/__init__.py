@@ -107,13 +107,14 @@ def _run(words: list[str]) -> int:
         return SUCCESS
     name, *rest = words
     one_of(name, COMMANDS, f"command {name!r} does not exist")
-    with command(f"dynamis {name}"):
+    asked = {"-h", "--help"} & {*rest}
+    with nullcontext() if asked else command(f"dynamis {name}"):
         from .arguments import check_options, joined, options, parsed, wrapped_help
 
         run = run_of(name)
         known = options(run)
         check_options(rest, known)
-        with wrapped_help() if {"-h", "--help"} & {*rest} else nullcontext():
+        with wrapped_help() if asked else nullcontext():
             chosen = parsed(run, name, joined(rest, known))
         return chosen()
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from ..progress import said
 from .arguments import FILES, Json
 from .printing import data_json, talk
 
@@ -45,6 +46,7 @@ def run(
     if json:
         data_json({"address": studio.address})
     else:
+        said()
         print(studio.address)
     sys.stdout.flush()
     talk(f"showing {studio.robot.name}; Ctrl+C ends the studio")
