@@ -11,6 +11,7 @@ from hypothesis import settings
 
 SHARED = Path(__file__).parents[2] / "shared"
 
+os.environ["DYNAMIS_PROGRESS"] = "off"  # what is said depends on the machine's speed
 os.environ["DYNAMIS_COMPILE"] = "off"  # hundreds of random robots; see the fixture `compiled`
 
 # what is imported stays: looking through it for garbage took a tenth of the time

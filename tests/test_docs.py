@@ -27,10 +27,10 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 ELSEWHERE = {"torch"}  # guides that tests/gpu runs
 GUIDES = [*sorted((DOCS / "guides").glob("*.md")), *sorted((DOCS / "es").glob("*.md"))]
-TRANSLATED = DOCS / "es" / "teaching.md"  # its code is that of the English page, which runs
+TRANSLATED = DOCS / "es" / "teaching.md"
 INSTALL = DOCS / "es" / "install.md"  # commands for other machines
 GUIDES = [path for path in GUIDES if path.stem not in ELSEWHERE]
-GUIDES = [path for path in GUIDES if path not in (TRANSLATED, INSTALL)]
+GUIDES = [path for path in GUIDES if path != INSTALL]
 NEEDED = {"make -s": ("cc", "make"), "octave-cli": ("octave-cli",), "export_fmu": ("cc",)}
 READ = ("", "concepts/closed-loops/", "gallery/", "coming-from/", "studio/", "es/teaching/")
 LARGEST = 160_000  # bytes of a picture in the repository, but that of the front page
@@ -107,7 +107,24 @@ def test_guide_prints_what_it_shows(path, compiled, tmp_path, monkeypatch):
         assert said.strip(), f"{path.name}:{block.line}: nothing was printed"
         if block.title is None:
             assert blocks.same(block.text, said), f"{path.name}:{block.line}:\n{said}"
+    run_inline(page, space)
     SPACES.get(path.stem, len)(space)
+
+
+def run_inline(page, space):
+    """Run the calls of `print` that stand in a page's sentences, behind all of its blocks."""
+    for line in re.findall(r"`(print\([^`]+\))`", page):
+        exec(line, space)
+
+
+@pytest.mark.parametrize("path", [DOCS / "guides" / "teaching.md", TRANSLATED])
+def test_the_ten_steps_of_exercise_10(path, compiled):
+    page = path.read_text()
+    part, space = page[page.index("### 10. ") : page.index("### 11. ")], {"dy": dy}
+    ((block, said),) = blocks.outputs(part, path.name, space)
+    assert blocks.same(block.text, said)
+    assert "print(steps)" in part
+    run_inline(part, space)
 
 
 def test_front_page_runs(compiled, tmp_path, monkeypatch):
@@ -181,6 +198,11 @@ class Wordless(ast.NodeTransformer):
     def visit_Constant(self, node):
         return ast.Constant("") if isinstance(node.value, str) else node
 
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        told = isinstance(node.func, ast.Attribute) and node.func.attr == "translated"
+        return node.func.value if told else node
+
 
 def test_exercises_in_spanish_are_the_english_ones():
     """The same code but for its texts, and the same numbers printed."""
@@ -195,6 +217,18 @@ def test_exercises_in_spanish_are_the_english_ones():
         said.append([blocks.NUMBER.findall(b.text) for b in found if b.kind == "text"])
     assert code[0] == code[1] and len(code[0]) == 21
     assert said[0] == said[1] and len(said[0]) == 27
+
+
+SOME = range(4, 8)  # joints; more take most of a minute
+
+
+@pytest.mark.parametrize("sizes", [SOME, pytest.param(None, marks=pytest.mark.thorough)])
+def test_growth_of_operations_is_as_counted(sizes):
+    operations = module("operations")
+    page = (DOCS / "operations.md").read_text()
+    rows = page.partition(operations.GROWTH)[2].splitlines()
+    assert len(rows) == len(operations.SIZES)
+    assert operations.growth(sizes or operations.SIZES) == rows[: len(sizes or rows)]
 
 
 def test_gallery_is_complete():

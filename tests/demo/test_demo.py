@@ -25,7 +25,13 @@ def told(compiled, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("demo")
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.delenv("DYNAMIS_PROGRESS")
         code = main(["demo", "--json"])
     assert code == 0, err.getvalue()
     return json.loads(out.getvalue()), (folder / "report.html").read_text(), err.getvalue()

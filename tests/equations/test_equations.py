@@ -135,6 +135,22 @@ def test_planar_rr_reads_like_the_textbook():
     agree(dy.load("planar-rr"), e)
 
 
+@pytest.mark.parametrize("gravity", [(0, -9.81, 0), (1.0, -9.81, 0.5)])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_symbol_of_gravity_stands_in_the_steps(method, gravity):
+    robot, symbol = dy.load("planar-2link").with_gravity(gravity), sp.Symbol("fall", real=True)
+    e = robot.equations(method, gravity="fall")
+    items = [item.expression for step in e.steps.steps for item in step.items]
+    assert any(x.has(symbol) for x in items if isinstance(x, (sp.Basic, sp.MatrixBase)))
+    for shown in (str(e.steps), e.steps.latex(), str(e), e.latex()):
+        assert "fall" in shown
+        assert "9.81" not in shown and "981" not in shown
+    q = [0.3, -0.8]
+    beside = e.derivation(q)
+    torque = [beside[f"tau{k}"].value for k in (1, 2)]
+    np.testing.assert_allclose(torque, robot.gravity_torque(q), rtol=1e-12)
+
+
 def test_kr16_frames_of_document_001():
     """0A3 and 3A6 by the kinematics over SymPy."""
     model = dy.load("kr16").model

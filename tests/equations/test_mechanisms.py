@@ -69,6 +69,11 @@ def full():
     return robot, robot.equations()
 
 
+def test_the_symbol_of_gravity_stands_in_the_steps(written):
+    shown = str(written.steps)
+    assert "g0" in shown and "9.81" not in shown and "981" not in shown
+
+
 def test_passive_rates_are_ratios_of_sines(written):
     """Absolute angles t: t2' = -(L1 sin(t1 - t4) t1' - L3 sin(t3 - t4) t3') / (L2 sin(t2 - t4))."""
     e = written

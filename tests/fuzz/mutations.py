@@ -9,6 +9,7 @@ from functools import partial
 from random import Random
 
 from .grammar.csv import CSV
+from .grammar.mat import variable
 from .grammar.npz import member
 from .grammar.plain import BYTES, MOST, TEXT, Change
 from .grammar.recordings import database, message, rosbag, table
@@ -47,13 +48,14 @@ OWN: dict[str, tuple[Change, ...]] = {
     "csv": CSV,
     "points": CSV,
     "npz": (member,),
+    "mat": (variable,),
     "parquet": (table,),
     "mcap": (message,),
     "db3": (database,),
     "bag": (rosbag,),
     "league": TOML,
 }
-BINARY = ("npz", "parquet", "mcap", "db3", "bag")
+BINARY = ("npz", "mat", "parquet", "mcap", "db3", "bag")
 FAMILIES = {
     reader: (own, BYTES if reader in BINARY else TEXT, (*BYTES, partial(splice, reader)))
     for reader, own in OWN.items()

@@ -53,6 +53,7 @@ READERS = {
         Reader("csv", ".csv", dy.read_log),
         Reader("points", ".csv", points),
         Reader("npz", ".npz", dy.read_log),
+        Reader("mat", ".mat", dy.read_log),
         Reader("parquet", ".parquet", dy.read_log),
         Reader("mcap", ".mcap", dy.read_log),
         Reader("db3", ".db3", dy.read_log),

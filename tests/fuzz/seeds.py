@@ -23,6 +23,15 @@ def archive(name: str, compression: int, **arrays: np.ndarray) -> None:
             file.writestr(info, npy(array))
 
 
+def matlab(name: str, packed: bool, **variables: object) -> None:
+    from scipy.io import savemat
+
+    path = CORPUS / "mat" / f"valid-{name}.mat"
+    savemat(path, variables, do_compression=packed)
+    raw = path.read_bytes()  # the text in front holds the time
+    path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(116) + raw[116:])
+
+
 def parquet(name: str, **columns: object) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -62,6 +71,8 @@ if __name__ == "__main__":
     archive("columns", zipfile.ZIP_STORED, t=T.astype(np.float32), q1=Q[:, 0], tau1=Q[:, 1])
     moments = (T * 1e9).astype("int64").astype("datetime64[ns]")
     archive("moments", zipfile.ZIP_DEFLATED, t=moments, q=np.asfortranarray(Q), tau=Q.astype(">f4"))
+    matlab("rows", True, t=T, q=Q, tau=2 * Q.astype(np.float32), note="a run", ok=True)
+    matlab("struct", False, t=T, q=Q, tau=np.ones((20, 2)), arm={"name": "x", "gear": {"ratio": 5}})
     columns = {"q1": Q[:, 0], "q2": Q[:, 1], "tau1": Q[:, 1], "tau2": Q[:, 0]}
     parquet("columns", t=T, **columns)
     parquet("lists", t=moments, q=list(Q), tau=list(Q.astype(np.float32)))

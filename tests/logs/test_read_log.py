@@ -5,6 +5,7 @@ import json
 import re
 import zipfile
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dynamis.errors import DynamisError, FileError, OptionError, ShapeError
 from dynamis.identify import read_log
 from dynamis.lazy import install_command
 from dynamis.logs.checks import without_spikes
+from dynamis.logs.matlab import read_matlab
 from dynamis.logs.source import read_text
 from dynamis.logs.table import LARGEST, MOST_COLUMNS, Allowance
 
@@ -1075,6 +1077,24 @@ def test_matlab_files(tmp_path, packed):
     np.testing.assert_array_equal(read_log(path).qd, data["qd"])
     with pytest.raises(FileError, match="expected at most"):
         read_log(path, max_bytes=1000)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_arrays_of_matlab_files_are_those_that_scipy_reads(tmp_path, packed):
+    scipy_io, path = pytest.importorskip("scipy.io"), tmp_path / "run.mat"
+    kinds = ("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
+    held = {kind: np.arange(6).reshape(3, 2).astype(kind) for kind in kinds}
+    held["stack"] = np.arange(24.0).reshape(2, 3, 4)
+    other = {"c": 1j, "yes": True, "words": "robot", "cells": np.array([1, "a"], dtype=object)}
+    written = {**held, **other, "s": {**held, **other, "s": {"row": [[1.0, 2.0]], "one": 3.0}}}
+    scipy_io.savemat(path, written, do_compression=packed)
+    found, read = read_matlab(path, Allowance("", 1e9)), scipy_io.loadmat(path, simplify_cells=True)
+    assert found.names == (*held, *(f"s.{name}" for name in held), "s.s.row", "s.s.one")
+    for name in found.names:
+        expected: Any = read
+        for part in name.split("."):
+            expected = expected[part]
+        np.testing.assert_array_equal(found.read(name), expected, strict=name != "s.s.one")
 
 
 def test_bad_matlab_files(tmp_path):

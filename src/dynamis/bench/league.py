@@ -24,7 +24,7 @@ from ..identify.identification import identify
 from ..identify.processing import Processing, prepare
 from ..identify.repeats import MOSTLY, repeated
 from ..logs.log import Log
-from ..progress import bar
+from ..progress import stage
 from ..tables import markdown_table
 from . import sysid
 from .datasets import Dataset, Split, found_in
@@ -118,7 +118,7 @@ def league(folders: Any, estimators: Sequence[str] | None = None) -> League:
     for name in wanted:
         one_of(name, ENTRANTS, f"estimator {name!r} does not exist")
     sets, rows = found_in(given), []
-    with bar("league", len(sets) * len(wanted)) as progress:
+    with stage("league", len(sets) * len(wanted)) as progress:
         for number, one in enumerate(sets):
             rows += _rows(one, wanted, lambda k, n=number: progress(n * len(wanted) + k))
     return League(tuple(rows), machine())

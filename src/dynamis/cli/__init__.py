@@ -16,6 +16,7 @@ from typing import Any
 from .. import __version__
 from ..arguments import one_of
 from ..errors import DynamisError, DynamisWarning
+from ..progress import command
 
 SUCCESS, WRONG_INPUT, INTERRUPTED = 0, 2, 130
 DISK_ERRORS = (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EIO)
@@ -106,14 +107,16 @@ def _run(words: list[str]) -> int:
         return SUCCESS
     name, *rest = words
     one_of(name, COMMANDS, f"command {name!r} does not exist")
-    from .arguments import check_options, joined, options, parsed, wrapped_help
+    asked = {"-h", "--help"} & {*rest}
+    with nullcontext() if asked else command(f"dynamis {name}"):
+        from .arguments import check_options, joined, options, parsed, wrapped_help
 
-    run = run_of(name)
-    known = options(run)
-    check_options(rest, known)
-    with wrapped_help() if {"-h", "--help"} & {*rest} else nullcontext():
-        command = parsed(run, name, joined(rest, known))
-    return command()
+        run = run_of(name)
+        known = options(run)
+        check_options(rest, known)
+        with wrapped_help() if asked else nullcontext():
+            chosen = parsed(run, name, joined(rest, known))
+        return chosen()
 
 
 def run_of(name: str) -> Callable[..., int]:

@@ -7,6 +7,7 @@ from tyro.conf import Positional
 
 from .. import templates
 from ..model.catalogue import names
+from ..progress import said
 from . import arguments
 from .arguments import Json
 from .printing import data_json
@@ -30,6 +31,7 @@ def run(shell: Shell, *, json: Json = False) -> int:
     if json:
         data_json({"shell": shell, "script": text})
     else:
+        said()
         print(text, end="")
     return 0
 

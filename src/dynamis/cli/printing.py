@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import legible
+from ..progress import said
 
 PIPED_WIDTH = 160  # columns if the output is not a terminal
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan", "good": "green", "": ""}
@@ -28,11 +29,13 @@ Cell = str | tuple[str, str]  # text, or text and the name of its style
 
 def data(*things: Any) -> None:
     """Print texts and tables on stdout."""
+    said()
     _console(sys.stdout).print(*(legible(x) if isinstance(x, str) else x for x in things))
 
 
 def talk(text: str) -> None:
     """Print on stderr."""
+    said()
     _console(sys.stderr).print(legible(text), soft_wrap=True)  # an address stays in one piece
 
 
@@ -45,6 +48,7 @@ def wrote(*paths: Any) -> None:
 
 def raw(text: str) -> None:
     """Print on stdout as it is, without wrapping."""
+    said()
     print(legible(text), end="")
 
 
@@ -53,6 +57,7 @@ def data_json(value: Any) -> None:
 
     Numbers that JSON lacks become null.
     """
+    said()
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     escaped = not encoding.lower().startswith("utf")
     print(legible(json.dumps(_plain(value), indent=2, ensure_ascii=escaped, allow_nan=False)))

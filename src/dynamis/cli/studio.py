@@ -5,6 +5,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from ..progress import said
 from ..robot import load
 from .arguments import FILES, Json, RunXacro
 from .printing import data_json, talk
@@ -47,6 +48,7 @@ def run(
     if json:
         data_json({"address": studio.address})
     else:
+        said()
         print(studio.address)
     sys.stdout.flush()
     talk(f"showing {studio.robot.name}; Ctrl+C ends the studio")

@@ -31,7 +31,8 @@ Columns = Sequence[Any]
 class Function:
     """A function of arguments with shapes; `key` decides what it computes.
 
-    `program` traces it. `columns` are its results over columns of CasADi symbols.
+    `program` traces it. `columns` are its results over columns of CasADi symbols. `owner` is the
+    robot whose function it is, for users to read.
     """
 
     name: str
@@ -40,6 +41,12 @@ class Function:
     outputs: tuple[Port, ...]
     columns: Callable[[Columns], list[Any]]
     traced: Callable[[], Program] | None = None
+    owner: str = ""
+
+    @property
+    def title(self) -> str:
+        """What users know it by."""
+        return f"{self.name} of {self.owner}" if self.owner else self.name
 
     @cached_property
     def ports(self) -> Ports:
@@ -64,7 +71,7 @@ class Function:
 
     def code(self, dtype: str) -> Code:
         """Machine code for the processor."""
-        return compiled(self.key, self.program, self.ports, dtype, what=self.name)
+        return compiled(self.key, self.program, self.ports, dtype, what=self.title)
 
     def device_code(self, dtype: str, fused: bool = False) -> "DeviceCode":
         """Code for GPUs; `fused` adds products without rounding them first."""
@@ -72,7 +79,7 @@ class Function:
         if code is None:
             from .gpu import device_code
 
-            code = device_code(self.key, self.program, self.ports, dtype, fused, self.name)
+            code = device_code(self.key, self.program, self.ports, dtype, fused, self.title)
             self._device_codes[dtype, fused] = code
         return code
 
@@ -111,7 +118,8 @@ class Function:
 
         key = (f"zeros {zeros} results {results}", *self.key)
         inputs = tuple(p for k, p in enumerate(self.inputs) if k not in zeros)
-        return Function(self.name, key, inputs, tuple(self.outputs[k] for k in results), columns)
+        outputs = tuple(self.outputs[k] for k in results)
+        return Function(self.name, key, inputs, outputs, columns, owner=self.owner)
 
     def _derived(
         self, what: str, seeds: tuple[Port, ...], outputs: tuple[Port, ...], transposed: bool
@@ -132,7 +140,8 @@ class Function:
             return rows
 
         key = (what, *self.key)
-        return Function(f"{self.name}:{what}", key, (*self.inputs, *seeds), outputs, columns)
+        name, inputs = f"{self.name}:{what}", (*self.inputs, *seeds)
+        return Function(name, key, inputs, outputs, columns, owner=self.owner)
 
 
 def kernel_function(kernel: Kernel, model: Model, parameters: bool = False) -> Function:
@@ -158,9 +167,8 @@ def kernel_function(kernel: Kernel, model: Model, parameters: bool = False) -> F
 
         return program(kernel, model, parameters)
 
-    return Function(
-        kernel.name, kernel_key(kernel, model, parameters), inputs, outputs, columns, traced
-    )
+    key = kernel_key(kernel, model, parameters)
+    return Function(kernel.name, key, inputs, outputs, columns, traced, model.name)
 
 
 def robot_function(robot: "Robot", name: str, parameters: bool = False) -> Function:

@@ -239,7 +239,7 @@ def loaded(key: Key, text: Callable[[], bytes], ports: Ports, dtype: str, what: 
     """
 
     def read() -> DeviceCode:
-        head, _, ptx = stored(digest(*key), text, what).decode().partition("\n")
+        head, _, ptx = stored(digest(*key), lambda _: text(), what).decode().partition("\n")
         operations, threads = map(int, head.split())
         return DeviceCode(ptx, operations, threads, ports, dtype)
 

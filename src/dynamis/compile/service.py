@@ -25,7 +25,7 @@ import numpy as np
 
 from ..arguments import whole
 from ..lazy import LOCK
-from ..progress import waiting
+from ..progress import Stage, duration, stage
 from .arrays import MOST_THREADS
 
 if TYPE_CHECKING:
@@ -285,7 +285,13 @@ def compiled(
 
     def linked() -> Code:
         name = digest(*texts, repr(ports), dtype, str(samples))
-        return Code(stored(name, lambda: object_of(made(), dtype, samples), what), ports, dtype)
+        return Code(stored(name, machine_code, what), ports, dtype)
+
+    def machine_code(shown: Stage) -> bytes:
+        program = made()
+        seconds = compile_time(program.length)
+        shown.tell(f"{shown.what}: {program.length} operations, {duration(seconds)}", seconds)
+        return object_of(program, dtype, samples)
 
     return _codes.found((texts, ports, dtype, samples), linked)
 
@@ -295,17 +301,25 @@ def forget() -> None:
     _codes.clear()
 
 
-def stored(key: str, made: Callable[[], bytes], what: str) -> bytes:
+def compile_time(operations: int) -> float:
+    """Seconds that a program takes to become machine code on a processor of 2020, roughly.
+
+    390 operations took 0.1 s, 3078 0.6 s, 11 048 2.7 s, 35 581 15 s and 57 147 34 s.
+    """
+    return 2.2e-4 * operations * (1.0 + operations / 35_000)
+
+
+def stored(key: str, made: Callable[[Stage], bytes], what: str) -> bytes:
     """What the cache on disk has under a key; else it is compiled, and stored.
 
-    A terminal is told what is being compiled if that takes longer than a second.
+    What takes long to compile is shown as a stage, which `made` is given.
     """
     from . import cache as disk
 
     found = disk.read(key)
     if found is None:
-        with waiting(f"compiling {what} (first use)"):
-            found = made()
+        with stage(f"compiling {what} (first use)") as shown:
+            found = made(shown)
         disk.write(key, found)
     return found
 

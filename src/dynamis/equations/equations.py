@@ -5,6 +5,7 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 `recursion`), and any single term in closed form by `term`.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from ..dynamics import kinematics
 from ..errors import OptionError, SymbolError, counted, shown, warn
 from ..lazy import cached_property
 from ..model.model import Model
+from ..model.quantity import Expression
+from ..progress import stage
 from . import closed as forms
 from .closed import Closed
 from .recursion import QUANTITIES, Recursion, recursion, single
@@ -48,6 +51,25 @@ def equations(model: Model, method: str, gravity: str | None) -> "Equations":
     return Equations(model, method, gravity)
 
 
+def _with_gravity(model: Model, name: Any) -> Model:
+    """The model whose gravity has the symbol `name` as its size, wherever it is printed."""
+    if not isinstance(name, str):
+        raise OptionError(f"gravity is {shown(name)}, expected the name of a symbol")
+    fixed = not any(isinstance(x, Expression) for x in model.gravity)
+    if not (fixed and name.isidentifier()):
+        raise OptionError(f"gravity of robot {model.name!r} cannot be called {name!r}")
+    if name in (*model.symbols, *(str(x) for row in coordinates(model.n) for x in row)):
+        raise OptionError(f"gravity cannot be called {name!r}: the robot has that symbol")
+    sizes = [abs(x) for x in model.gravity if x != 0.0]
+    if not sizes:
+        return model
+    total = " + ".join(f"{x!r}**2" for x in sizes)
+    size = f"{name}/sqrt({total})" if len(sizes) > 1 else f"{name}/{sizes[0]!r}"
+    direction = tuple(x and f"{x!r}*{size}" for x in model.gravity)
+    values = {**model.values, name: math.hypot(*sizes)}
+    return replace(model, gravity=direction, values=values)
+
+
 @strict
 class Equations:
     """Closed forms of a robot: .fk .jacobian, .M .C .g .tau, .christoffel, energies, one .term."""
@@ -56,30 +78,13 @@ class Equations:
     TERMS: Mapping[str, int] = TERMS  # that have entries, and how many indices these take
 
     def __init__(self, model: Model, method: str, gravity: str | None = None):
-        self.model, self.method = model, method
-        self.robot_name, self.n = model.name, model.n
+        self.model = model if gravity is None else _with_gravity(model, gravity)
+        self.method, self.robot_name, self.n = method, model.name, model.n
         self.q, self.qd, self.qdd = (tuple(x) for x in coordinates(model.n))
-        self.symbols = tuple(model_symbols(model).values())
-        self.values = {sp.Symbol(k, real=True): v for k, v in model.values.items()}
-        self.chain = symbolic_chain(model)
-        if gravity is not None:
-            self._name_gravity(gravity)
+        self.symbols = tuple(model_symbols(self.model).values())
+        self.values = {sp.Symbol(k, real=True): v for k, v in self.model.values.items()}
+        self.chain = symbolic_chain(self.model)
         self._functions: dict[str, Callable[..., Any]] = {}  # of `evaluate`, once they are made
-
-    def _name_gravity(self, name: str) -> None:
-        if not isinstance(name, str):
-            raise OptionError(f"gravity is {shown(name)}, expected the name of a symbol")
-        symbol = sp.Symbol(name, real=True)
-        size = sp.sqrt(sum(x * x for x in self.chain.gravity))
-        if not size.is_number or not name.isidentifier():
-            raise OptionError(f"gravity of robot {self.robot_name!r} cannot be called {name!r}")
-        if symbol in (*self.symbols, *self.q, *self.qd, *self.qdd):
-            raise OptionError(f"gravity cannot be called {name!r}: the robot has that symbol")
-        if size != 0:
-            direction = tuple(x / size * symbol for x in self.chain.gravity)
-            self.chain = replace(self.chain, gravity=direction)
-            self.symbols = (*self.symbols, symbol)
-            self.values = {**self.values, symbol: float(size)}
 
     # -- closed forms ---------------------------------------------------------------------------
 
@@ -104,7 +109,8 @@ class Equations:
     @cached_property
     def _closed(self) -> Closed | None:
         try:
-            return forms.closed(self.chain, self.method)
+            with stage(f"writing the equations of {self.robot_name} in closed form"):
+                return forms.closed(self.chain, self.method)
         except TooLongError:
             return None
 

@@ -62,7 +62,7 @@ class MechanismEquations(Equations):
         self.mobility: Mobility = mobility(chain(model))  # refuses what cannot be computed
         super().__init__(model, method, gravity)
         links = tuple(replace(link, passive=False) for link in unloaded(model).links)
-        self.tree = Equations(replace(model, closures=(), links=links), method, gravity)
+        self.tree = Equations(replace(self.model, closures=(), links=links), method)
 
     @property
     def jacobian(self) -> sp.Matrix:

@@ -26,7 +26,7 @@ from ..ik.driven import deciding
 from ..model.chain import Chain
 from ..model.check.finding import Finding
 from ..model.friction import LAWS
-from ..progress import bar, visible
+from ..progress import stage, visible
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
 from .limits import Bounds, resolved
 from .loops import USUAL_CONDITION, Loops
@@ -121,14 +121,15 @@ def excite(
     loops = _loops(robot, bounds, max_condition)
     asked = unknowns(robot, friction_named(friction), passive=passive_friction)
     series = Series(harmonics, period, bounds if loops is None else bounds.of(robot.independent))
-    check, crowd = _kept_apart(robot, series, loops, table, clearance, capsule_radius, seed)
-    space = check.space
-    states = check.states(crowd, _between(check))
-    usual = tuple(x.reshape(-1, robot.n) for x in states)
-    scale = measure(asked, criterion, ridge, usual)  # type: ignore[arg-type]
-    random = [scale.figures(*(x[k] for x in states)) for k in range(len(crowd))]
+    with stage(f"exciting {robot.name}: random motions", wanted=progress):
+        check, crowd = _kept_apart(robot, series, loops, table, clearance, capsule_radius, seed)
+        space = check.space
+        states = check.states(crowd, _between(check))
+        usual = tuple(x.reshape(-1, robot.n) for x in states)
+        scale = measure(asked, criterion, ridge, usual)  # type: ignore[arg-type]
+        random = [scale.figures(*(x[k] for x in states)) for k in range(len(crowd))]
     order = sorted(range(len(crowd)), key=lambda i: -random[i].value)[:starts]
-    with bar(f"exciting {robot.name}", len(order) * max_iterations, progress) as done:
+    with stage(f"exciting {robot.name}", len(order) * max_iterations, progress) as done:
         shown = done if visible(progress) else None
         used = None if loops is None else _used(check, states)
         effort = count, max_iterations

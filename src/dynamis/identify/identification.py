@@ -1,7 +1,8 @@
 """`dy.identify`: processing, friction model, estimator and method, carried out on logs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..logs.log import Log
 from ..model.check.finding import Finding
+from ..progress import Stage, stage
 from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
 from .diagnose import (
     POOR,
@@ -153,6 +155,7 @@ class Plan:
     slow: Sequence[Log] | None
     threads: int | None
     passive: Any = "described"
+    shown: Stage = field(default_factory=partial(Stage, ""))
 
     def fit(self, logs: Sequence[Log]) -> Fit:
         """Carry it out: an automatic friction is chosen from these logs alone."""
@@ -177,11 +180,17 @@ class Plan:
         info = information(motions, sought, known=known)
         own = np.asarray(sought.robot.parameters.values, dtype=float)
         problem = FitProblem(motions, sought, info, self.prior, own, known)
+        self.tell(f"fitted by {self.estimator}")
         found = estimator_named(self.estimator)(problem)
+        self.shown(self.shown.done + 1)
         solution = replace(found.solution, x=completed(found.solution.x, known))
         sought = replace(sought, rigid=solution.x)  # as the robot that is handed over computes it
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
         return Fit(replace(problem, unknowns=sought), found, chosen, scores, slow)
+
+    def tell(self, doing: str) -> None:
+        """Say what is being done."""
+        self.shown.tell(f"identifying {self.robot.name}: {doing}")
 
     def findings(self, fit: Fit, residual: Leftover, logs: Sequence[Log]) -> list[Finding]:
         """What is dubious about a fit: causes first, what they lead to last.
@@ -239,7 +248,7 @@ class Plan:
             processing = replace(processing, dead_zone=SLOW * min(TRIED["velocity"]))
         motions = [s for log in logs for s in prepare(log, processing, robot=self.robot)[0]]
         scores = []
-        for named in chosen_among(self.robot, all(log.temperature is not None for log in logs)):
+        for named in compared_models(self.robot, logs):
             tried = [(self._score(m, motions), m) for m in named.variants()]
             scores.append(min(tried, key=lambda pair: pair[0]))
         ranked = sorted(scores, key=lambda pair: pair[0])
@@ -249,6 +258,7 @@ class Plan:
 
     def _score(self, model: FrictionModel, motions: Sequence[Samples]) -> float:
         """Relative error on blocks left out in turn, of the rows that move, filtered."""
+        self.tell(f"friction {model}")
         sought = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
         sought, known = with_loads(sought, motions, self._described(sought))
         parts = [
@@ -259,7 +269,13 @@ class Plan:
             others = [p for p in parts if p is not part] or parts
             residuals += float(part.residuals(weighted(joined(others)).x).sum())
             torques += float(part.torques.sum())
+        self.shown(self.shown.done + 1)
         return float(np.sqrt(residuals / max(torques, 1e-300)))
+
+
+def compared_models(robot: "Robot", logs: Sequence[Log]) -> list[FrictionModel]:
+    """The models that "auto" compares on some logs."""
+    return chosen_among(robot, all(log.temperature is not None for log in logs))
 
 
 BLOCKS = 6  # of time, each left out once
@@ -332,31 +348,45 @@ def identify(
     processing = replace(processing or Processing(), **given)
     _check_cutoff(processing, logs)
     slow_logs = None if slow is None else checked_logs(slow, robot, "slow")
+    fits, what = 1 + held_out, f"identifying {robot.name}"
+    models = []
+    if is_word(friction, ("auto",)):
+        models = [x for m in compared_models(robot, logs) for x in m.variants()]
+        what += f": {len(models)} friction models compared"
+    with stage(what, fits * (len(models) + 1)) as shown:
+        plan = Plan(
+            robot=robot,
+            friction=friction,
+            rotors=rotors,
+            processing=processing,
+            estimator=estimator,
+            prior=prior,
+            only=only,
+            two_step=method == "two-step",
+            slow=slow_logs,
+            threads=threads,
+            passive=passive_friction,
+            shown=shown,
+        )
+        return _identified(plan, logs, method, held_out, force)
+
+
+def _identified(
+    plan: Plan, logs: Sequence[Log], method: str, held_out: bool, force: bool
+) -> Estimate:
+    """The estimate of a plan on logs, with what is dubious about both."""
+    robot, processing = plan.robot, plan.processing
 
     # the logs by themselves
     findings = diagnose(robot, logs)
     if not force:
         refuse(findings, robot, "this is no log to identify from")
     if processing.torque_delay == ESTIMATED:
-        processing, delay_finding = _with_delay(
-            robot, logs, friction, rotors, processing, passive_friction
-        )
+        processing, delay_finding = _with_delay(plan, logs)
+        plan = replace(plan, processing=processing)
         findings.append(delay_finding)
 
     # the fit, and what its residuals show
-    plan = Plan(
-        robot=robot,
-        friction=friction,
-        rotors=rotors,
-        processing=processing,
-        estimator=estimator,
-        prior=prior,
-        only=only,
-        two_step=method == "two-step",
-        slow=slow_logs,
-        threads=threads,
-        passive=passive_friction,
-    )
     fit = plan.fit(logs)
     sought, x, full = fit.unknowns, fit.x, fit.found.full
     residual = leftover(fit.info, sought, x, noise_as_fitted(logs, fit.processing))
@@ -379,7 +409,7 @@ def identify(
         covariance=fit.covariance,
         full=sought.full(x) if full is None else full,
         condition_number=fit.found.solution.condition,
-        estimator=estimator,
+        estimator=plan.estimator,
         method=method,
         processing=tuple(fit.processing),
         training=tuple(validation(sought, x, one, chosen) for one, chosen in pairs),
@@ -436,22 +466,17 @@ def _check_prior(prior: Any, robot: "Robot") -> None:
         weighs(prior, "prior")
 
 
-def _with_delay(
-    robot: "Robot",
-    logs: Sequence[Log],
-    friction: Any,
-    rotors: bool | None,
-    processing: Processing,
-    passive: Any,
-) -> tuple[Processing, Finding]:
+def _with_delay(plan: Plan, logs: Sequence[Log]) -> tuple[Processing, Finding]:
     """The processing with the delay of the torque as these logs show it, and a word on it."""
-    model = friction_named("smooth" if is_word(friction, ("auto",)) else friction)
+    robot, processing = plan.robot, plan.processing
+    model = friction_named("smooth" if is_word(plan.friction, ("auto",)) else plan.friction)
     zone = processing.dead_zone
     if zone is None and model.columns:
         zone = SLOW * model.speed
     plain = replace(processing, torque_delay=0.0, dead_zone=zone)
     motions = [samples for log in logs for samples in prepare(log, plain, robot=robot)[0]]
-    delay = torque_delay(unknowns(robot, model, rotors, None, passive), excerpt(motions))[0]
+    sought = unknowns(robot, model, plan.rotors, None, plan.passive)
+    delay = torque_delay(sought, excerpt(motions))[0]
     what = f"the torque was taken {1e3 * delay:.1f} ms after the positions, as estimated"
     return replace(processing, torque_delay=delay), Finding("note", "torques", what, "nothing")
 

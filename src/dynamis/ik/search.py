@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..progress import stage
 from .geometry import JointSpace, pose_scale, turning
 from .target import Target
 
@@ -250,13 +251,15 @@ def search(
     space = problem.space
     all_found = SearchResult(np.empty((0, len(bounds))), np.empty(0), np.inf)
     first = hits = np.empty(0, dtype=int)
-    for rounds in range(1, ROUNDS + 1):
-        q = quasi_random(bounds, starts, seed, skip=starts * (rounds - 1))
-        q = descend(problem, q, STEPS, bounds=bounds if clip else None)
-        all_found = all_found.joined(found(problem, q, rank, tolerance))
-        first, hits = space.merged(all_found.q, all_found.open_by)
-        if continuum or _enough(hits, rounds, problem.most):
-            break
+    with stage(f"searching for configurations of {problem.robot.name}", ROUNDS) as shown:
+        for rounds in range(1, ROUNDS + 1):
+            q = quasi_random(bounds, starts, seed, skip=starts * (rounds - 1))
+            q = descend(problem, q, STEPS, bounds=bounds if clip else None)
+            all_found = all_found.joined(found(problem, q, rank, tolerance))
+            first, hits = space.merged(all_found.q, all_found.open_by)
+            shown(rounds)
+            if continuum or _enough(hits, rounds, problem.most):
+                break
     q, missed = all_found.q[first], all_found.missed
     if not (continuum or len(first) > problem.most):
         return q, missed

@@ -10,6 +10,7 @@ from ..arguments import choice, flag, number, whole
 from ..compile.arrays import finite, numbers, one_sample
 from ..dynamics.mobility import size
 from ..errors import OptionError
+from ..progress import stage
 from ..robot.preflight import random_positions
 from .assemble import counted_limits, problem_of
 from .geometry import JointSpace, outside
@@ -86,8 +87,9 @@ def workspace(
         bool(robot.model.closures) and plan(robot, Target(np.eye(4), mask)) is None
     )
     grid = _Grid(robot, name, height, T, mask, limits, start, follow)
-    x, y = _extent(grid, robot, extent, points)
-    q = grid.scan(x, y)
+    with stage(f"scanning the workspace of {robot.name}"):
+        x, y = _extent(grid, robot, extent, points)
+        q = grid.scan(x, y)
     there = np.isfinite(q).all(axis=-1)
     serial, parallel, sides = (np.full(there.shape, np.nan) for _ in range(3))
     if there.any():

@@ -17,6 +17,7 @@ from ..arguments import checked, number, positive
 from ..errors import DynamisError, OptionError, ShapeError, counted
 from ..model.check.finding import Finding
 from ..model.quantity import resolve
+from ..progress import stage
 from ..trajectory.arguments import numbers
 from .checks import Stamps, implausible, stamps, uneven
 from .log import Log, rows_of, within
@@ -88,8 +89,9 @@ def read_log(
     """
     units = by_quantity(units, "units", "{'q': 'deg', 't': 'ms'}", UNITS)
     number(max_bytes, "max_bytes", "a number above 0", lambda x: x > 0.0)
-    table = open_source(source, topic, wanted_joints(joints, robot), max_bytes)
-    blocks = pick(table, columns)
+    with stage(f"reading {Path(source).name if isinstance(source, (str, Path)) else 'a log'}"):
+        table = open_source(source, topic, wanted_joints(joints, robot), max_bytes)
+        blocks = pick(table, columns)
     cut = rows_of((None, None) if rows is None else rows, _count(blocks, table.where))
     _one_part(table, cut)
     blocks = {x: block._replace(values=block.values[cut]) for x, block in blocks.items()}

@@ -4,9 +4,7 @@ import csv
 import io
 import math
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -20,6 +18,7 @@ from ..errors import FileError, OptionError, ShapeError, counted
 from ..lazy import package
 from ..model.check.finding import Finding
 from .episodes import data_file, is_data_set, with_episodes
+from .matlab import read_matlab
 from .recordings import is_bag
 from .states import read_recording
 from .table import LARGEST, MISSING, Allowance, Table, distinct, is_number, reading
@@ -392,51 +391,6 @@ def _arrow(column: Any, where: str) -> np.ndarray:
     return flat.reshape(rows, -1)
 
 
-MATLAB = "save it as -v7 in MATLAB, or write CSV"
-
-
-def _open_mat(path: Path, allowance: Allowance) -> Table:
-    """Arrays of a MATLAB file up to version 7, those inside of structs as "log.q"."""
-    raw = path.read_bytes()
-    if raw[:10] != b"MATLAB 5.0":
-        what = "is HDF5 (version 7.3)" if b"MATLAB 7.3" in raw[:20] else "is no MATLAB 5 file"
-        raise FileError(f"{path.name} {what}, expected version 5 to 7", MATLAB)
-    from scipy.io import loadmat
-
-    with reading(f"{path.name} cannot be read", MATLAB):
-        allowance.take("arrays", _unpacked(raw, int(allowance.limit)))
-        found = loadmat(io.BytesIO(raw), simplify_cells=True)
-        arrays = dict(_flat({k: v for k, v in found.items() if not k.startswith("__")}))
-    if not arrays:
-        raise FileError(f"{path.name} holds no arrays of numbers", MATLAB)
-    return Table(path.name, distinct(arrays, path.name), arrays.__getitem__)
-
-
-def _unpacked(raw: bytes, most: int) -> int:
-    """Bytes of a MATLAB file when unpacked, counted up to a little beyond `most`."""
-    order = "<" if raw[126:128] == b"IM" else ">"
-    total, at = 0, 128
-    while at + 8 <= len(raw) and total <= most:
-        kind, size = struct.unpack_from(f"{order}II", raw, at)
-        total += size
-        if kind == COMPRESSED:
-            unpacker, left = zlib.decompressobj(), raw[at + 8 : at + 8 + size]
-            while left and total <= most:
-                total += len(unpacker.decompress(left, 1 << 20))
-                left = unpacker.unconsumed_tail
-        at += 8 + size
-    return total
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """Arrays of numbers by name; structs inside structs with points between."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, (np.ndarray, float, int)) and np.asarray(value).dtype.kind in "fiu":
-            yield f"{prefix}{name}", np.asarray(value)
-
-
 def _open_frame(frame: Any) -> Table:
     """A pandas or polars DataFrame, known by its columns."""
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
@@ -458,7 +412,6 @@ def _open_frame(frame: Any) -> Table:
 
 
 NUMBER = 8  # bytes
-COMPRESSED = 15  # kind of an element of a MATLAB file
 HEADERS: Mapping[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -467,7 +420,7 @@ READERS: Mapping[str, Callable[..., Table]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), read_text),
     ".npz": _open_npz,
     **dict.fromkeys((".parquet", ".pq"), _open_parquet),
-    ".mat": _open_mat,
+    ".mat": read_matlab,
 }
 BAGS = (".mcap", ".db3", ".bag")
 HINTS = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..control.law import PLAUSIBLE
 from ..errors import OptionError
-from ..progress import bar
+from ..progress import stage
 from .assembly import Assembly
 from .loop import Simulation, finite_torque, torque_of
 from .record import RunRecorder
@@ -44,7 +44,7 @@ def adaptive(sim: Simulation, recorder: RunRecorder) -> None:
     asked_at_stages = s.function is not None and not s.sampled
     torque = of_all_joints(s, torque_of) if asked_at_stages else None
     breaks, at_break = _breaks(s, m)
-    with bar(f"simulating {s.robot.name}", len(recorder.t), s.progress) as progress:
+    with stage(f"simulating {s.robot.name}", len(recorder.t), s.progress) as progress:
 
         def record(k: int, state: np.ndarray) -> None:
             recorder.rows[:, k] = state[:, : recorder.kept]

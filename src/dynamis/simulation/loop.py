@@ -23,7 +23,7 @@ from ..control.controller import refuse_passive
 from ..control.law import PLAUSIBLE
 from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
-from ..progress import bar
+from ..progress import stage
 from ..user_code import location
 from .assembly import Assembly
 from .record import RunRecorder
@@ -51,7 +51,7 @@ def _machine_loop(dtype: str) -> tuple[Callable[..., None], Any]:
         from ..compile.machine import Loaded, object_code
 
         ir = loop_module(REALS[dtype].name)
-        loaded = Loaded(stored(digest(NAME, dtype), lambda: object_code(ir), "the simulation"))
+        loaded = Loaded(stored(digest(NAME, dtype), lambda _: object_code(ir), "the simulation"))
     integer, pointer = ctypes.c_int64, ctypes.c_void_p
     kinds = [integer] * 4 + [pointer] * 9 + [integer] * 4 + [pointer, integer]
     return ctypes.CFUNCTYPE(None, *kinds)(loaded.address(NAME)), loaded
@@ -305,7 +305,7 @@ def fixed_steps(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """Every task by the loop itself, in steps of one length: machine code, a GPU, or Python."""
     s = sim.s
     chunk = _steps_at_a_time(sim, loop)
-    with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
+    with stage(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
         for done in range(0, s.steps, chunk):
             steps = min(chunk, s.steps - done)
             last = done + steps == s.steps and not s.short
@@ -410,7 +410,7 @@ def by_samples(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
             record = Record(rows, m.slots.integrated, s.save_every)
             loop.run(sim.x, first, end - first, given, record)
 
-    with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
+    with stage(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
         for k in range(0, s.steps, s.period):
             sim.latch(k)
             sim.sample(k * s.dt, k // s.period)

@@ -20,7 +20,7 @@ from ..errors import OptionError, counted, did_you_mean, shown, warn
 from ..files import checked_path
 from ..files import whole as written_whole
 from ..model.link import UNITS
-from ..progress import bar
+from ..progress import stage
 from ..simulation.measures import MEASURES, Measures, measure_names
 from ..simulation.run import Run
 from ..simulation.simulator import Simulator, refuse_singular
@@ -545,7 +545,7 @@ def _run(
 
     what = f"{case.samples} arms like {case.robot.name}"
     with (
-        bar(what, case.samples, progress) as show,
+        stage(what, case.samples, progress) as show,
         closing(driver.summaries(todo)) as summaries,
     ):
         try:

@@ -26,6 +26,7 @@ from ...errors import OptionError, ShapeError, SymbolError, counted, did_you_mea
 from ...lazy import cached_property
 from ...model.chain import chain
 from ...model.model import Model
+from ...progress import stage
 from ...robot.calls import Calls
 from ...robot.closing import refuse_open
 from ...spatial.functions import MATH
@@ -236,6 +237,11 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
     if model.closures:
         mobility(chain(model))  # refuses what cannot be computed
     given = None if state is None else checked_state(model, state)
+    with stage(f"deriving the equations of {model.name} by {method}"):
+        return _derived(model, method, given)
+
+
+def _derived(model: Model, method: str, given: DerivationState | None) -> Derivation:
     arm = bare(model)
     tree = DerivationPart(arm, METHODS[method], given, symbolic(arm))
     steps, names, known = tree.steps(1), tree.names, None
