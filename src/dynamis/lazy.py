@@ -24,8 +24,12 @@ else:
             self.lock = nullcontext()
 
 
-__all__ = ["LOCK", "cached_property", "callable_package", "installed", "later", "once", "package"]
+__all__ = [
+    "LOCK", "MADE_ONCE", "cached_property", "callable_package", "installed", "later", "once",
+    "package",
+]  # fmt: skip
 
+MADE_ONCE = "_made_once"  # attribute that holds what an object decides
 LOCK = RLock()  # LLVM, CasADi and parts of this package are loaded and used under it: a fork waits
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
@@ -57,7 +61,7 @@ def installed(module: str) -> bool:
 
 def once(owner: Any, what: Hashable, made: Callable[[], Any]) -> Any:
     """What a robot or a model decides, made once: neither changes."""
-    found = vars(owner).setdefault("_made_once", {})
+    found = vars(owner).setdefault(MADE_ONCE, {})
     if what not in found:
         found[what] = made()
     return found[what]
