@@ -25,10 +25,11 @@ else:
 
 
 __all__ = [
-    "LOCK", "cached_property", "callable_package", "install_command", "installed", "later",
-    "missing_package", "once", "package", "public_dir",
+    "LOCK", "MADE_ONCE", "cached_property", "callable_package", "install_command", "installed",
+    "later", "missing_package", "once", "package", "public_dir",
 ]  # fmt: skip
 
+MADE_ONCE = "_made_once"  # attribute that holds what an object decides
 LOCK = RLock()  # LLVM, CasADi and parts of this package are loaded and used under it: a fork waits
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
@@ -112,7 +113,7 @@ def installed(module: str) -> bool:
 
 def once(owner: Any, what: Hashable, made: Callable[[], Any]) -> Any:
     """What a robot or a model decides, made once: neither changes."""
-    found = vars(owner).setdefault("_made_once", {})
+    found = vars(owner).setdefault(MADE_ONCE, {})
     if what not in found:
         found[what] = made()
     return found[what]

@@ -103,7 +103,7 @@ def place_of(error: BaseException) -> CodeLine | None:
         if not file.startswith(PACKAGE):
             found.append((file, step.tb_lineno))
         step = step.tb_next
-    own = [x for x in found if not _installed(x[0])] or found[:1]
+    own = [x for x in found if not in_environment(x[0])] or found[:1]
     return _place(*own[-1]) if own else None
 
 
@@ -140,8 +140,11 @@ def _libraries() -> tuple[str, ...]:
     return tuple({str(Path(x)) + os.sep for x in map(sysconfig.get_path, names) if x})
 
 
-def _installed(file: str) -> bool:
-    return file.startswith((*_libraries(), "<frozen", "<__array_function__"))
+def in_environment(file: str) -> bool:
+    """Whether a file of code is of this package, of Python, or installed beside them."""
+    if file.startswith((PACKAGE, *_libraries(), "<frozen", "<__array_function__")):
+        return True
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
 
 
 def explained(error: BaseException, fn: str, what: str) -> tuple[str, str | None]:

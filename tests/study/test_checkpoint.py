@@ -19,7 +19,8 @@ import pytest
 import dynamis as dy
 from dynamis.errors import DynamisError, FileError, OptionError
 from dynamis.study import checkpoint as files
-from dynamis.study.identity import digest_of, identity_of
+from dynamis.study.digest import digest_of
+from dynamis.study.identity import identity_of
 from dynamis.study.summary import added
 
 from .small import BLOCK, SAMPLES, arm, evaluated, loads, same, simulated
@@ -353,7 +354,7 @@ def test_nothing_in_a_file_is_executed(tmp_path, monkeypatch, interrupted):
 def sealed(parts):
     """Arrays by name as members of a file whose digest is right."""
     arrays = {name: np.asarray(x) for name, x in parts.items()}
-    return {f"{k}.npy": npy(v) for k, v in {**arrays, "seal": digest_of(arrays)}.items()}
+    return {f"{k}.npy": npy(v) for k, v in {**arrays, "seal": files._seal(arrays)}.items()}
 
 
 def arrays_of(folder):

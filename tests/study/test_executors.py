@@ -11,13 +11,14 @@ import tracemalloc
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import dynamis as dy
 from dynamis.errors import DeviceError, OptionError
 from dynamis.study import workers
-from dynamis.study.identity import digest_of
+from dynamis.study.digest import digest_of
 
 from .small import (
     BLOCK,
@@ -134,7 +135,7 @@ def test_threads_give_the_same_bits(alone, threads):
 FORKS = """
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from dynamis.study.identity import digest_of
+from dynamis.study.digest import digest_of
 from tests.study.small import simulated
 for count in (1, 3):
     with ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as executor:
@@ -215,6 +216,61 @@ def test_the_order_of_blocks_does_not_matter(seed):
 
 
 # workers that die
+
+
+class Broken(Executor):
+    """Gives what it should not; it counts, so that a study which asks for ever is seen."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, 0
+
+    def submit(self, function, *arguments):
+        self.asked += 1
+        assert self.asked < 1000, "asked for ever"
+        return self.answer(lambda: function(*arguments))
+
+
+def future_of(value):
+    future = Future()
+    future.set_result(value)
+    return future
+
+
+def failed(error):
+    future = Future()
+    future.set_exception(error)
+    return future
+
+
+def refuse(work):
+    raise RuntimeError("closed for today")
+
+
+NO_FUTURE, NO_RESULT = "submit of the executor returned", "a future of the executor gave"
+BROKEN = {
+    "None": (lambda work: None, f"{NO_FUTURE} None, expected a future"),
+    "the value itself": (lambda work: work(), f"{NO_FUTURE} Done.*expected a future"),
+    "half a future": (lambda work: SimpleNamespace(result=work), f"{NO_FUTURE} namespace"),
+    "a future of None": (lambda work: future_of(None), f"{NO_RESULT} None, expected what"),
+    "a future of a number": (lambda work: future_of(3.0), rf"{NO_RESULT} 3\.0, expected what"),
+    "a future of the work": (future_of, f"{NO_RESULT} <function"),
+    "no summaries": (lambda work: future_of(work()._replace(summaries=[])), f"{NO_RESULT} Done"),
+    "no summary": (lambda work: future_of(workers.Done(0, [None], 0.1)), f"{NO_RESULT} Done"),
+    "the same for every block": (
+        lambda work, kept=[]: future_of(kept[0] if kept else kept.append(work()) or kept[0]),
+        f"{NO_RESULT} Done",
+    ),
+    "no tasks": (refuse, "takes no tasks: closed for today"),
+    "an error": (lambda work: failed(OptionError("of its own")), "of its own"),
+    "a lost worker": (lambda work: failed(BrokenProcessPool("gone")), "lost their worker 3 times"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_an_executor_that_gives_something_else_is_refused(what):
+    answer, says = BROKEN[what]
+    with pytest.raises(OptionError, match=says):
+        evaluated(executor=Broken(answer))
 
 
 class Endless(Executor):

@@ -1,24 +1,29 @@
 """A payload estimated while the arm moves: recursive, physically consistent at every sample.
 
-    tau - tau_arm = Y p,   min sum_j |y_j - F_j p|^2 / sigma_j^2 + tr(P0^-1 P) - log det P
+    tau - tau_arm = Y p + b,
+    min sum_j |y_j - F_j p - u b_j|^2 / sigma_j^2 + b_j^2 / s_j^2 + tr(P0^-1 P) - log det P
 
-y and F are the payload's torque and its columns in the momentum form (no accelerations), through
-one low-pass. Each joint keeps the discounted Gram matrix of [F y]; from it follow its noise
-sigma_j, and the estimate by one Newton step per sample. P is the pseudo-inertia of the payload, P0
-that of the first guess. A step never leaves Dikin's ellipsoid of log det P (Nesterov and
-Nemirovskii 1994), so P stays positive definite.
+y and F are the payload's torque and its columns in the momentum form (no accelerations), u a step
+from 0 to 1, all through one low-pass; b_j is a constant torque that the model does not have. Each
+joint keeps the discounted Gram matrix of [F y u], from which b_j is eliminated; what is left gives
+its noise sigma_j, and the estimate by one Newton step per sample. Where the motion separates b_j
+from the payload the data decide it, elsewhere s_j is in the interval. P is the pseudo-inertia of
+the payload, P0 that of the first guess. A step never leaves Dikin's ellipsoid of log det P
+(Nesterov and Nemirovskii 1994), so P stays positive definite.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import checked, number, positive, strict
 from ..compile.arm import Arm
+from ..compile.arrays import NUMPY
 from ..compile.service import Ports, compiled, compiling
 from ..control.controller import Sample, Scalars, Step, Values, per_joint
 from ..control.momentum_observer import momentum_bias
@@ -41,8 +46,9 @@ from .processing import BLOCK, checked_logs
 if TYPE_CHECKING:
     from ..robot import Robot
 
-TEN, WITH_TORQUE = range(10), range(11)
-PAIRS = [(a, b) for a in WITH_TORQUE for b in range(a, 11)]  # of a symmetric 11 x 11 matrix
+TEN, WITH_TORQUE, STEP = range(10), range(11), 11  # columns [F y u]
+ALL_PAIRS = [(a, b) for a in range(12) for b in range(a, 12)]  # of a symmetric 12 x 12 matrix
+PAIRS = [(a, b) for a, b in ALL_PAIRS if b < STEP]
 TRIANGLE = [(a, b) for a, b in PAIRS if b < 10]
 # the nonzero entries of the pseudo-inertia of each unit parameter
 UNITS = [
@@ -52,6 +58,7 @@ UNITS = [
 REACH = 0.7  # of Dikin's ellipsoid that one step may use
 ROWS = 5.0  # rows of data that the expected noise weighs
 NOISE = 0.05  # of a joint's typical torque: the noise that is expected
+OFFSET = 0.4  # of that noise: constant torques that are expected, 2 % of the typical torque
 KERNEL = 1.0  # s: how far back residuals are correlated
 LONGEST = 0.9  # of the kernel, that the sums may give: a correlation time of nine kernels
 EXPECTED = 0.1  # s: correlation time that is expected
@@ -74,8 +81,11 @@ class PayloadObserver(Observer):
     (s of motion) is how long data counts, None for ever; `cutoff` (Hz) low-passes both sides. The
     first guess is a ball-like body of `mass` (kg) and `size` (m), worth about one row of data.
     `noise` is the torque noise expected per joint (None: 5 % of the arm's typical torque); the
-    data soon outweigh it. Below the speed `slow` (rad/s or m/s) the friction of a joint is
-    uncertain and it counts less; while no joint moves nothing is learned and nothing forgotten.
+    data soon outweigh it. `offset` is how large a constant torque may be that the model does not
+    have (an offset of a sensor, of friction), a standard deviation per joint (None: 0.4 of
+    `noise`); 0 if the model has it.
+    Below the speed `slow` (rad/s or m/s) the friction of a joint is uncertain and it counts less;
+    while no joint moves nothing is learned and nothing forgotten.
 
     The state holds `estimate`, the ten parameters in the tool frame (m, m c, inertia about the
     tool's origin), and `deviation`, of m, c and the inertia about c: 1.96 of it to either side is
@@ -90,6 +100,7 @@ class PayloadObserver(Observer):
     size: float = 0.1
     noise: Any = None
     slow: Any = 0.03
+    offset: Any = None
     sample_time: float | None = None
     RESULTS = ("estimate", "deviation")
 
@@ -110,13 +121,16 @@ class PayloadObserver(Observer):
 
     @checked
     def gains(self, robot: "Robot") -> Values:
-        """rate, cutoff, guess; noise, slow and whether it rubs, one per joint."""
+        """rate, cutoff, guess; noise, offset, slow and whether it rubs, one per joint."""
         bare, slow = self.watched(robot), per_joint(self.slow, "slow", robot)
         if 0.0 in slow:
             raise OptionError(f"slow is {self.slow!r}, expected speeds above 0")
         noise = _typical(bare) if self.noise is None else per_joint(self.noise, "noise", robot)
         if 0.0 in noise:
             raise OptionError(f"noise is {self.noise!r}, expected torques above 0")
+        offset = [OFFSET * x for x in noise]
+        if self.offset is not None:
+            offset = per_joint(self.offset, "offset", robot)
         speed = np.array(slow)
         jump = bare.friction_torque(speed) - bare.friction_torque(-speed)
         moment = 2.0 * self.mass * self.size**2
@@ -125,6 +139,7 @@ class PayloadObserver(Observer):
             "cutoff": [2.0 * math.pi * self.cutoff],
             "guess": [self.mass, 0.0, 0.0, 0.0, moment, 0.0, moment, 0.0, 0.0, moment],
             "noise": noise,
+            "offset": offset,
             "slow": slow,
             "rubs": (np.abs(jump) > RUBS * np.array(noise)).astype(float).tolist(),
         }
@@ -144,8 +159,9 @@ class PayloadObserver(Observer):
             "rest": [0.0] * (10 * n),
             "first": [0.0] * (11 * n),
             "second": [0.0] * (11 * n),
+            "begun": [0.0, 0.0],
             "still": [1.0] * (2 * n),
-            "information": [0.0] * (len(PAIRS) * n),
+            "information": [0.0] * (len(ALL_PAIRS) * n),
             "rows": rest,
             "weights": [0.0, 0.0],
             "recent": rest,
@@ -162,24 +178,29 @@ class PayloadObserver(Observer):
         pole = fresh * (1.0 - arm.exp(-gains.cutoff[0] * sample.dt))
         first = _low_passed(raw, before.first, pole)
         second = _low_passed(first, before.second, pole)
-        z = [second[11 * i : 11 * (i + 1)] for i in joints]
+        once_passed = before.begun[0] + pole * (1.0 - before.begun[0])
+        step = before.begun[1] + pole * (once_passed - before.begun[1])
+        z = [[*second[11 * i : 11 * (i + 1)], step] for i in joints]
         still, moving, shares = _motion(arm, sample, pole)
         time = fresh * moving * sample.dt  # in motion
         keep = arm.exp(-gains.rate[0] * time)
         new = time * gains.cutoff[0] / math.pi  # independent rows
-        grams = _information(before.information, z, [new * w for w in shares], keep)
+        every = _information(before.information, z, [new * w for w in shares], keep)
         rows = [keep * a + new * w for a, w in zip(before.rows, shares, strict=True)]
         weights = [keep * before.weights[0] + new, keep * keep * before.weights[1] + new]
+        alike = _alike(before.correlated, before.squared, gains.noise, gains.cutoff[0], arm.fn)
+        grams, offsets = _without_offsets(before.estimate, every, rows, alike, gains, arm.fn)
         noise = _noise(before.estimate, grams, rows, gains.noise)
         estimate, root = _newton(before.estimate, *_pooled(grams, noise), gains.guess, arm)
-        left = [inner(row, [*estimate, -1.0]) for row in z]
-        sums = _correlation(arm, sample, [fresh * w for w in shares], left, time, keep)
+        left = [inner(row[:STEP], [*estimate, -1.0]) for row in z]
+        varying = [r + step * b for r, b in zip(left, offsets, strict=True)]
+        sums = _correlation(arm, sample, [fresh * w for w in shares], varying, time, keep)
         by_joint = _variances(grams, noise, root)
         wider = _inflation(arm, sums, rows, weights, by_joint, gains)
         after |= {"estimate": estimate, "seen": [good], "still": still, "weights": weights}
         after |= {"deviation": _deviation(estimate, root, wider, arm.fn), "rows": rows, **sums}
-        after |= {"first": first, "second": second}
-        return left, {**after, "information": [x for gram in grams for x in gram]}
+        after |= {"first": first, "second": second, "begun": [once_passed, step]}
+        return left, {**after, "information": [x for gram in every for x in gram]}
 
     @checked
     def run(self, robot: "Robot", log: Log) -> "PayloadTrack":
@@ -201,7 +222,7 @@ class PayloadObserver(Observer):
                 external[k], states[i] = advance(state, log.q[k], qd[k], tau[k], dt[k : k + 1])
                 state = states[i]
             parts = {name: states[:, where] for name, where in whole.slots.items()}
-            kept.append(_kept(parts, whole.gains["noise"]))
+            kept.append(_kept(parts, whole.gains))
         known = {name: np.concatenate([x[name] for x in kept]) for name in kept[0]}
         return PayloadTrack(log.t, **known, external=external, _bare=self.watched(robot))
 
@@ -215,7 +236,7 @@ class PayloadObserver(Observer):
                 "no payload observer watched this run",
                 "dy.simulate(..., observer=dy.PayloadObserver()), one arm",
             )
-        known, bare = _kept(rows, self.gains(run.robot)["noise"]), self.watched(run.robot)
+        known, bare = _kept(rows, self.gains(run.robot)), self.watched(run.robot)
         return PayloadTrack(run.t, **known, external=run.observed, _bare=bare)
 
 
@@ -311,15 +332,44 @@ def _motion(arm: Arm, sample: Sample, pole: Any) -> tuple[list[Any], Any, list[A
 
 
 def _information(before: Scalars, z: list[Any], rows: list[Any], keep: Any) -> list[list[Any]]:
-    """The Gram matrix of [F y] of every joint, upper triangles."""
-    size, grams = len(PAIRS), []
+    """The Gram matrix of [F y u] of every joint, upper triangles."""
+    size, grams = len(ALL_PAIRS), []
     for i, (row, count) in enumerate(zip(z, rows, strict=True)):
         weighted = [count * x for x in row]
         old = before[size * i : size * (i + 1)]
         grams.append(
-            [keep * x + weighted[a] * row[b] for x, (a, b) in zip(old, PAIRS, strict=True)]
+            [keep * x + weighted[a] * row[b] for x, (a, b) in zip(old, ALL_PAIRS, strict=True)]
         )
     return grams
+
+
+def _without_offsets(
+    estimate: Scalars,
+    every: list[Any],
+    rows: list[Any],
+    alike: list[Any],
+    gains: Any,
+    fn: Functions,
+) -> tuple[list[list[Any]], list[Any]]:
+    """Gram matrices of [F y] with the constant torque b of every joint eliminated, and b.
+
+    G - g g^T s^2 / (N s^2 + v), with g and N the products of u with [F y] and with itself, and v
+    the variance of a row: sigma^2 for each of those that count as one.
+    """
+    e, grams, offsets = [*estimate, -1.0], [], []
+    squares = _squares(e)
+    for full, count, together, sigma, s in zip(
+        every, rows, alike, gains.noise, gains.offset, strict=True
+    ):
+        by = dict(zip(ALL_PAIRS, full, strict=True))
+        G, g, N = [by[x] for x in PAIRS], [by[a, STEP] for a in WITH_TORQUE], by[STEP, STEP]
+        rest = inner(g, e)
+        left = fn.max(inner(G, squares) - rest * rest / (N + TINY), 0.0)
+        v = together * (left + ROWS * sigma * sigma) / (count + ROWS)
+        share = s * s / (N * s * s + v)
+        grams.append([x - share * g[a] * g[b] for x, (a, b) in zip(G, PAIRS, strict=True)])
+        offsets.append(-share * rest)
+    return grams, offsets
 
 
 def _noise(estimate: Scalars, grams: list[Any], counted: list[Any], expected: Scalars) -> list[Any]:
@@ -405,23 +455,34 @@ def _correlation(
     return found
 
 
+def _alike(
+    correlated: Scalars, squared: Scalars, noise: Scalars, cutoff: Any, fn: Functions
+) -> list[Any]:
+    """How many rows of every joint count as one, since residuals are alike for a time T.
+
+    With rho(u) = exp(-u / T) the sums give X = T K / (T + K), K the kernel: T = X K / (K - X).
+    """
+    per_second, found = cutoff / math.pi, []
+    for products, squares, sigma in zip(correlated, squared, noise, strict=True):
+        expected = ROWS / per_second * sigma * sigma
+        X = (products + EXPECTED * expected) / (squares + expected)
+        X = fn.min(fn.max(X, 0.5 / per_second), LONGEST * KERNEL)
+        found.append(2.0 * per_second * X * KERNEL / (KERNEL - X))
+    return found
+
+
 def _inflation(
     arm: Arm, sums: Mapping, rows: list[Any], weights: list[Any], by_joint: list[Any], gains: Any
 ) -> Any:
     """By how much the variance exceeds that of white residuals of known size.
 
-    With rho(u) = exp(-u / T) the sums give X = T K / (T + K), K the kernel: T = X K / (K - X). The
-    degrees of freedom are those of the joints that decide the mass (Satterthwaite 1946).
+    The degrees of freedom are those of the joints that decide the mass (Satterthwaite 1946).
     """
-    per_second = gains.cutoff[0] / math.pi
     total = wide = squared = 0.0
-    for i, variance in enumerate(by_joint):
-        expected = ROWS / per_second * gains.noise[i] * gains.noise[i]
-        X = (sums["correlated"][i] + EXPECTED * expected) / (sums["squared"][i] + expected)
-        X = arm.min(arm.max(X, 0.5 / per_second), LONGEST * KERNEL)
-        alike = 2.0 * per_second * X * KERNEL / (KERNEL - X)  # rows that count as one
-        independent = arm.max(rows[i] / alike, 1.0)
-        freedom = arm.max(independent - 10.0 / arm.n, 1.0)
+    every = _alike(sums["correlated"], sums["squared"], gains.noise, gains.cutoff[0], arm.fn)
+    for variance, alike, count in zip(by_joint, every, rows, strict=True):
+        independent = arm.max(count / alike, 1.0)
+        freedom = arm.max(independent - 10.0 / arm.n - 1.0, 1.0)
         own = variance * alike * independent / freedom
         total, wide, squared = total + variance, wide + own, squared + own * own / freedom
     freedom = arm.max((wide * wide + TINY) / (squared + TINY), FEWEST)
@@ -450,13 +511,17 @@ def _deviation(estimate: Scalars, root: Any, inflation: Any, fn: Functions) -> l
     return result
 
 
-def _kept(states: Mapping[str, np.ndarray], expected: list[float]) -> dict[str, np.ndarray]:
+def _kept(states: Mapping[str, np.ndarray], gains: Values) -> dict[str, np.ndarray]:
     """What a track keeps of the states of an observer, (N, ..) each."""
     ten, rows = list(states["estimate"].T), np.maximum(states["rows"], TINY)
-    grams = states["information"].T.reshape(-1, len(PAIRS), len(rows))
-    A = _pooled(list(grams), _noise(ten, list(grams), list(states["rows"].T), expected))[0]
+    every = states["information"].T.reshape(-1, len(ALL_PAIRS), len(rows))
+    known, counts = SimpleNamespace(**gains), list(states["rows"].T)
+    correlated, squared = (list(states[name].T) for name in ("correlated", "squared"))
+    alike = _alike(correlated, squared, known.noise, known.cutoff[0], NUMPY)
+    grams, _ = _without_offsets(ten, list(every), counts, alike, known, NUMPY)
+    A = _pooled(grams, _noise(ten, grams, counts, known.noise))[0]
     loads = _squares([*ten, -1.0]), _squares([*[0.0] * 10, -1.0])
-    left, without = ([inner(list(gram), squares) for gram in grams] for squares in loads)
+    left, without = ([inner(gram, squares) for gram in grams] for squares in loads)
     residuals = (np.sqrt(np.maximum(np.stack(x, axis=1), 0.0) / rows) for x in (left, without))
     return {
         "parameters": states["estimate"].copy(),

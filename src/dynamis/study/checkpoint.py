@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import FileError, OptionError
 from ..files import whole
 from .case import Case
-from .identity import digest_of
+from .digest import digest_of
 from .summary import MOST_FAILED, WORST, Summary, Values, summed
 
 NAME = "study.npz"
@@ -49,7 +49,7 @@ def write(folder: Path, identity: Mapping[str, str], done: Progress) -> None:
     for part, summary in parts.items():
         arrays |= {f"{part}:{k}": np.asarray(v) for k, v in summary.arrays.items()}
     with whole(folder / NAME) as partial, partial.open("wb") as file:
-        np.savez(file, **arrays, seal=np.array(digest_of(arrays)))
+        np.savez(file, **arrays, seal=np.array(_seal(arrays)))
 
 
 def opened(folder: Path, identity: Mapping[str, str], case: Case) -> Progress:
@@ -77,6 +77,11 @@ def opened(folder: Path, identity: Mapping[str, str], case: Case) -> Progress:
     return done
 
 
+def _seal(arrays: Mapping[str, Any]) -> str:
+    """Digest of all arrays of a file."""
+    return digest_of(sorted(arrays.items()))
+
+
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     """All arrays of the file, if they are as they were written."""
     if not path.is_file():
@@ -87,7 +92,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
             raise ValueError(f"arrays of {sum(sizes)} bytes in a smaller file")
     with np.load(path, allow_pickle=False) as arrays:
         found = {name: arrays[name] for name in arrays.files}
-    if str(found.pop("seal")) != digest_of(found):
+    if str(found.pop("seal")) != _seal(found):
         raise ValueError("its digest is another")
     return found
 

@@ -430,8 +430,11 @@ def study(
 
     Sample i is the same wherever and whenever it is computed. `executor` is anything of
     concurrent.futures, Dask's `client.get_executor()` or `dy.ray_executor()`; None: threads of
-    this process. `checkpoint` is a folder: a study that was ended goes on from there. More options
-    (`simulation`) are those of `dy.Simulator`: sensors, delay, stops, integrator, dtype, ...
+    this process. `checkpoint` is a folder: a study that was ended goes on from there, unless
+    something that decides its numbers changed, of one's own functions all they compute with. A
+    function that reads a file or the like needs a `version` for that: `function.version = "1"`,
+    another one whenever it changes. More options (`simulation`) are those of `dy.Simulator`:
+    sensors, delay, stops, integrator, dtype, ...
     References, bands, encoders and measures of a closed mechanism are those of its drives, stop_hit
     of all joints.
 

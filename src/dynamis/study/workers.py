@@ -39,6 +39,7 @@ DIED = {  # what Dask and Ray raise where a worker was lost
 ON_A_GPU = 2**15  # samples of one launch
 BESIDE = 2**14  # of one beside others of this process: a GPU runs several at a time
 AT_A_GPU = 8  # threads: while some launches run, others are prepared and summed up
+FUTURE = ("add_done_callback", "result", "cancel")  # methods of a future
 IMPORTABLE = (
     "define laws and measures at the top of a module that the workers can import, not as lambdas "
     "or in a notebook; or use threads (executor=None), Dask or Ray, which send more"
@@ -48,8 +49,9 @@ _cases: "OrderedDict[str, Case]" = OrderedDict()  # of this process, by number
 
 
 class Done(NamedTuple):
-    """What a task gives: a summary of every block, and how long it took."""
+    """What a task gives: its first block, a summary of every block, and how long it took."""
 
+    first: int
     summaries: Sequence[Summary]
     seconds: float
 
@@ -73,7 +75,7 @@ def work(key: str, first: int, stop: int, threads: int | None, case: Any) -> Don
             return None
         own = remember(key, _unpickled(case) if isinstance(case, bytes) else case)
     begun = time.perf_counter()
-    return Done(own.summaries(first, stop, threads), time.perf_counter() - begun)
+    return Done(first, own.summaries(first, stop, threads), time.perf_counter() - begun)
 
 
 def _unpickled(case: bytes) -> Case:
@@ -193,6 +195,11 @@ class Driver:
             raise OptionError(
                 f"the executor takes no tasks: {error}", "is it open, and its cluster there?"
             ) from error
+        if not all(callable(getattr(future, name, None)) for name in FUTURE):
+            raise OptionError(
+                f"submit of the executor returned {shown(future)}, expected a future as those of "
+                f"concurrent.futures, with {', '.join(FUTURE)}"
+            )
         number = task.first  # no two tasks under way begin with one block
         self.under_way[number] = future, task
         future.add_done_callback(lambda _: self.finished.put(number))
@@ -214,9 +221,23 @@ class Driver:
         except (Exception, CancelledError) as error:
             self._after(error, task)
             return None
-        if done is None:  # the worker does not have the case yet
+        if done is None and not task.with_case:  # the worker does not have the case yet
             self.again.append(task._replace(with_case=True))
-        return done
+            return None
+        if self._answers(done, task):
+            return done
+        raise OptionError(
+            f"a future of the executor gave {shown(done)}, expected what the function that was "
+            "submitted returns",
+            "submit(function, *arguments) has to call function(*arguments) and keep its result",
+        )
+
+    def _answers(self, done: Any, task: BlockTask) -> bool:
+        """Whether it is what a task gives."""
+        if not isinstance(done, Done) or done.first != task.first:
+            return False
+        sizes = [self.case.span(block)[1] for block in range(task.first, task.stop)]
+        return [x.samples for x in done.summaries if isinstance(x, Summary)] == sizes
 
     def _after(self, error: BaseException, task: BlockTask) -> None:
         """Try a task again if its worker died; any other error is the study's."""
