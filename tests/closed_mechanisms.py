@@ -35,15 +35,16 @@ def made(name, links, closures, gravity=(0, -9.81, 0), **more):
     )
 
 
-def five_bar(kind="pin", passive=True, **more):
-    """Two driven cranks of 0.3 m, 0.4 m apart, and two coupler bars of 0.4 m."""
+def five_bar(kind="pin", passive=True, size=1.0, **more):
+    """Two driven cranks of 0.3 m, 0.4 m apart, and two coupler bars of 0.4 m; times `size`."""
+    crank, far = 0.3 * size, 0.4 * size
     links = [
-        bar("a1", length=0.3),
-        bar("a2", "a1", (0.3, 0, 0), passive=passive),
-        bar("b1", xyz=(0.4, 0, 0), length=0.3),
-        bar("b2", "b1", (0.3, 0, 0), passive=passive),
+        bar("a1", length=crank),
+        bar("a2", "a1", (crank, 0, 0), far, passive=passive),
+        bar("b1", xyz=(far, 0, 0), length=crank),
+        bar("b2", "b1", (crank, 0, 0), far, passive=passive),
     ]
-    ends = ({"xyz": (0.4, 0, 0)}, {"xyz": (0.4, 0, 0)})
+    ends = ({"xyz": (far, 0, 0)}, {"xyz": (far, 0, 0)})
     return made("five", links, [dy.Closure(kind=kind, between=("a2", "b2"), frames=ends)], **more)
 
 

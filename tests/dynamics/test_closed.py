@@ -1,5 +1,6 @@
 """Dynamics of closed mechanisms: laws that hold whatever the mechanism."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import ClosureError, ModelError, OptionError, SingularError
+from dynamis.robot.placing import closure_frames
 
-from ..closed_mechanisms import bar, five_bar, four_bar, made, motions
+from ..closed_mechanisms import bar, five_bar, four_bar, made, motions, random_loops
 
 ROBOTS = {
     "five-bar": five_bar,
@@ -231,6 +233,71 @@ def test_what_does_not_close_is_named():
     assert quiet.closure_status(both).tolist() == [0.0, 2.0]
     loose = robot.with_closure_limits(tolerance=0.1)
     assert np.isfinite(loose.mass_matrix(q + 0.01 * OFF)).all()
+
+
+def test_a_sample_that_is_no_number_hides_no_other():
+    """It is NaN; one beside it that does not close is named as it is alone, in every shape."""
+    robot = five_bar()
+    q, qd, qdd, *_ = motions(robot, 6)
+    known = robot.inverse_dynamics(q, qd, qdd)
+    lost = q.copy()
+    lost[3, 1] = np.nan
+    found = robot.inverse_dynamics(lost, qd, qdd)
+    assert np.isnan(found[3, [0, 2]]).all()
+    close(np.delete(found, 3, axis=0), np.delete(known, 3, axis=0))
+    lost[4, 1] += 0.1
+    for x, sample in ((lost, "(4,)"), (lost.reshape(2, 3, 4), "(1, 1)")):
+        with pytest.raises(ClosureError, match=f"sample {re.escape(sample)}.*open by 0.0399"):
+            robot.gravity_torque(x)
+    assert np.isnan(robot.closure_error(lost)).any(axis=1).tolist() == [False] * 3 + [
+        True,
+        False,
+        False,
+    ]
+    fast = qd.copy()
+    fast[5, 1] += 1.0
+    fast[0] = np.nan
+    with pytest.raises(ClosureError, match=r"sample \(5,\).*qd opens the loops"):
+        robot.inverse_dynamics(q, fast, qdd)
+    tau = np.zeros((6, 4))
+    tau[0] = np.nan
+    with pytest.raises(ClosureError, match=r"sample \(4,\).*does not close"):
+        robot.forward_dynamics(np.where(np.isnan(lost), q, lost), qd, tau)
+
+
+@pytest.mark.parametrize("size", [10.0, 1.0, 1e-2, 3e-4])
+def test_closed_is_next_to_the_size_of_the_mechanism(size):
+    """A knee bent by 1e-3 rad is no rounding in bars of 0.1 mm either; 1e-6 m are a hundredth."""
+    robot = five_bar(size=size)
+    assert robot.chain.tolerance == pytest.approx(min(1e-6, 1e-5 * 0.4 * size))
+    q = robot.assemble([1.4, np.pi - 1.4])[0]
+    robot.gravity_torque(q)
+    q[1] += 1e-3
+    with pytest.raises(ClosureError, match="does not close"):
+        robot.gravity_torque(q)
+    robot.with_closure_limits(tolerance=1e-2).gravity_torque(q)
+
+
+def test_small_slides_move():
+    slide = {"joint": "prismatic", "mass": 1.0}
+    links = [
+        dy.Link(name="x", axis=(1, 0, 0), **slide),
+        dy.Link(name="y", parent="x", axis=(0, 1, 0), passive=True, **slide),
+        dy.Link(name="w", xyz=(1e-4, 0, 0), axis=(1, 1, 0), passive=True, **slide),
+    ]
+    assert made("slides", links, [dy.Closure(between=("y", "w"))]).dof == 1
+
+
+def test_the_moment_of_a_universal_closure_is_about_the_axis_it_is_named_after():
+    """x of the first frame cross y of the second, which is not z of the first."""
+    robot = random_loops(["revolute"] * 6, range(-1, 5), [("universal", 5, -1)], 4)
+    q = robot.project(np.array(robot.configurations["home"]) + 0.3)
+    assert robot.closure_rows[-1].endswith("about x cross y")
+    A, B = closure_frames(robot, robot.frames(q))[0][..., :3, :3]
+    axis = np.cross(A[:, 0], B[:, 1])
+    assert np.linalg.norm(axis) == pytest.approx(1.0) and abs(axis @ A[:, 2]) < 0.999
+    turn, J = axis @ robot.jacobian(q)[3:], robot.closure_jacobian(q)[-1]
+    close(np.abs(J), np.abs(turn))
 
 
 def test_single_precision_that_cannot_close_says_so(compiled):

@@ -61,6 +61,7 @@ class Gram(NamedTuple):
 
     L: Rows
     D: Scalars
+    diagonal: Scalars  # of A W A^T
     sound: Any  # whether its rows are as independent as `condition` asks for
 
     def solve(self, b: Scalars) -> list[Any]:
@@ -79,7 +80,7 @@ def _gram(G: Rows, condition: float, fn: Functions, sizes: Scalars = ()) -> Gram
         sound = sound * (d > least * G[j][j])
     for d, size in zip(D, sizes, strict=bool(sizes)):
         sound = sound * (d > least * size)
-    return Gram(L, D, sound)
+    return Gram(L, D, [G[j][j] for j in range(len(G))], sound)
 
 
 def _lasting(J: Rows, chain: Chain) -> Any:
@@ -268,8 +269,9 @@ def constraint_forces(
 ) -> list[Any]:  # fmt: skip
     """Forces and moments of the closures, which the first link exerts on the second, (rows,).
 
-    In the first frame's axes; conditions that others imply carry nothing. The joints of the tree
-    feel the torques of the drives and J^T f.
+    In the first frame's axes, the moment of a universal closure about x of the first frame cross y
+    of the second; conditions that others imply carry nothing. The joints of the tree feel the
+    torques of the drives and J^T f.
     """
     f = _driven(chain, q, qd, qdd, fn, preload, given)[1]
     found: list[Any] = [0.0] * len(closure_error(chain, q, fn))
@@ -550,6 +552,17 @@ def constrained_mass(chain: Chain, M: Rows, J: Rows, fn: Functions) -> Mass:
             S[i][j] = S[j][i] = sparse_inner(scaled, halves[j])
     gram = _gram(S, chain.condition, fn)
     return Mass(L, D, J, gram._replace(sound=gram.sound * _lasting(J, chain)))
+
+
+def sines(chain: Chain, mass: Mass) -> list[Any]:
+    """Squared sines between every row of J and those before it, less where a row becomes nothing.
+
+    In the sense of M^-1; all of them 1 for rows at right angles that are as long as usual.
+    """
+    squares = zip(mass.J, mobility(chain).sizes, strict=True)
+    lengths = [sparse_inner(row, row) / size for row, size in squares]
+    pivots = zip(mass.gram.D, mass.gram.diagonal, lengths, strict=True)
+    return [d / whole * length for d, whole, length in pivots]
 
 
 def _forward(L: Rows, b: Scalars) -> list[Any]:

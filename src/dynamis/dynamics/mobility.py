@@ -26,9 +26,10 @@ STARTS = 60  # random positions from which an assembly is sought
 STEPS = 60  # of one search
 WORK = 1.5e6  # multiplications of all searches for an assembly: below a second
 CLOSED = 1e-10  # m or rad; of an assembly
+TOLERANCE = 1e-5  # of the mechanism's size, m: what counts as closed, unless Mobility's is less
 NEAR = 0.35  # rad or mechanism sizes: how far apart the assemblies are that the rank is taken at
 TIE = 1e-6  # shares this close are equal: symmetric mechanisms have many
-SAME = 1e-4  # rad or m: assemblies sought NEAR apart that are one
+SAME = 1e-4  # rad or mechanism sizes: assemblies sought NEAR apart that are one
 RANK = 1e-7  # a row this far from the span of others, next to its size, adds to them
 STILL = 1e-7  # rate, next to the largest, of a joint that does not move
 
@@ -47,7 +48,8 @@ def model_mobility(model: Model) -> Mobility:
         row, left = found
         what = f"no assembly was found: {model.closure_rows[row]} stays open by {left:.3g} m or rad"
         return Mobility((), (), (), reason=what)
-    return found._replace(augmented=_weightless(c, starts))
+    tolerance = min(found.tolerance, TOLERANCE * size(c))
+    return found._replace(augmented=_weightless(c, starts), tolerance=tolerance)
 
 
 class _geometry:  # noqa: N801
@@ -82,14 +84,15 @@ def _mobility(
     dependent = sorted(_chosen(columns, count, passive))
     independent = tuple(k for k in range(n) if k not in dependent)
     reason = "" if independent else "its closures leave it no motion: 0 degrees of freedom"
-    if independent and len(found) > 1 and all(_apart(found[0], q) < SAME for q in found[1:]):
+    if independent and len(found) > 1 and all(_apart(c, found[0], q) < SAME for q in found[1:]):
         reason = "it closes in one configuration only, where it is singular: it cannot move"
     return Mobility(tuple(rows), independent, tuple(dependent), sizes, reason=reason)
 
 
-def _apart(a: Row, b: Row) -> float:
-    """The largest difference of two positions."""
-    return max(abs(x - y) for x, y in zip(a, b, strict=True))
+def _apart(c: Chain, a: Row, b: Row) -> float:
+    """The largest difference of two positions, next to how far the coordinates go."""
+    unit, pairs = size(c), enumerate(zip(a, b, strict=True))
+    return max(abs(x - y) * math.pi / _span(c, k, unit) for k, (x, y) in pairs)
 
 
 def first_assembly(model: Model) -> list[float]:
@@ -106,7 +109,8 @@ def size(c: Chain) -> float:
     """The mechanism's size, m: for angles and lengths to be comparable."""
     places = [math.dist(joint.placement.p, (0.0, 0.0, 0.0)) for joint in c.joints]
     ends = [math.dist(frame.p, (0.0, 0.0, 0.0)) for x in c.closures for _, frame in x.ends]
-    return max([*places, *ends, *(x.length or 0.0 for x in c.closures), 1e-3])
+    found = max([*places, *ends, *(x.length or 0.0 for x in c.closures)])
+    return found if found > 1e-9 else 1e-3  # of slides through one point, nobody knows
 
 
 def assemblies(c: Chain, starts: Iterable[Row]) -> tuple[list[list[float]], tuple[float, int]]:

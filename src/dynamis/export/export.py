@@ -81,7 +81,7 @@ def export(
         if kernel.solves and not robot.model.closures:
             robot._refuse_singular(np.linspace(0.1, 1.0, robot.n))
     if robot.model.closures:
-        refuse_coarse(robot.model, dtype)
+        refuse_coarse(robot, dtype)
     programs = {kernel.name: program(kernel, robot.model) for kernel in kernels}
     model = f"{identifier(robot.model.name)}_robot.toml"  # never the user's own file
     told = {"target": target, "dtype": dtype, "optimise": optimise}
@@ -93,15 +93,13 @@ def export(
     return write_folder(directory, {**files, model: robot_file(robot.model, about)}, overwrite)
 
 
-def refuse_coarse(model: "Model", dtype: str) -> None:
+def refuse_coarse(robot: "Robot", dtype: str) -> None:
     """Refuse numbers too coarse to tell whether loops are closed."""
-    tolerance, condition = COARSE
-    if dtype == "float32" and not (
-        model.closure_tolerance >= tolerance and model.closure_condition <= condition
-    ):
+    (tolerance, condition), own = COARSE, robot.chain
+    if dtype == "float32" and not (own.tolerance >= tolerance and own.condition <= condition):
         raise OptionError(
-            f"robot {model.name!r} has closure_tolerance {model.closure_tolerance:g} and "
-            f"closure_condition {model.closure_condition:g}, which float32 does not resolve: "
+            f"robot {robot.name!r} has closure_tolerance {own.tolerance:g} and "
+            f"closure_condition {own.condition:g}, which float32 does not resolve: "
             f"expected at least {tolerance:g} and at most {condition:g}",
             f"robot.with_closure_limits(tolerance={tolerance:g}, condition={condition:g})",
         )
@@ -133,7 +131,7 @@ def closed_notes(robot: "Robot") -> list[str]:
     names = robot.joint_names
     return [
         "A closed mechanism: q holds every joint and closes the loops, qd and qdd keep them so.",
-        f"Where they do not (within {robot.model.closure_tolerance:g} m or rad), or near a "
+        f"Where they do not (within {robot.chain.tolerance:g} m or rad), or near a "
         "singular configuration,",
         "results are NaN; closure_status(q) is 0 where all is well, 1 near a singular one, 2 open.",
         f"Drives: {', '.join(names[k] for k in robot.active)}; tau of the others is 0.",

@@ -174,8 +174,8 @@ class Mobility(NamedTuple):
     `rows` are conditions that are independent of each other and imply the others; the rates of the
     `dependent` coordinates follow from those of the `independent` ones: the drives, where these
     are as many as the mechanism has degrees of freedom. `sizes` are the usual squares of the rows
-    of J. `augmented`: the mass matrix of the tree alone is singular. `reason` says why there is
-    nothing to compute.
+    of J. `augmented`: the mass matrix of the tree alone is singular. `tolerance` is what closed
+    means for a mechanism of this size, m or rad. `reason` says why there is nothing to compute.
     """
 
     rows: tuple[int, ...]
@@ -183,6 +183,7 @@ class Mobility(NamedTuple):
     dependent: tuple[int, ...]
     sizes: tuple[float, ...] = ()
     augmented: bool = False
+    tolerance: float = 1e-6
     reason: str = ""
 
 
@@ -279,13 +280,14 @@ def chain(
         return found
     from ..dynamics.mobility import model_mobility  # which computes with chains
 
+    moves = once(model, "mobility", lambda: model_mobility(model)) if mobility else None
     return replace(
         found,
         closures=tuple(_closure(model, x, after, base, values, fn) for x in model.closures),
         active=model.active,
-        tolerance=model.closure_tolerance,
+        tolerance=model.closure_tolerance or (moves or Mobility((), (), ())).tolerance,
         condition=model.closure_condition,
-        mobility=once(model, "mobility", lambda: model_mobility(model)) if mobility else None,
+        mobility=moves,
     )
 
 

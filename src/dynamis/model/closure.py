@@ -7,7 +7,8 @@
     slide       axes coincide, origins apart along z: a prismatic joint    5
     rod         origins at a fixed distance                                1
 
-Conditions are written in the axes of the first frame, the force of a closure too.
+Conditions are written in the axes of the first frame, the force of a closure too. The moment of a
+universal closure is about the cross product of x of the first frame and y of the second.
 """
 
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ class Kind(NamedTuple):
 
     along: tuple[int, ...] = (X, Y, Z)
     turns: tuple[Turn, ...] = ()
-    about: tuple[int, ...] = ()
+    about: tuple[str, ...] = ()
     same: tuple[int, ...] = ()
 
     @property
@@ -46,15 +47,15 @@ class Kind(NamedTuple):
         """Names of its conditions, and of the forces and moments that hold them."""
         if not self.along and not self.turns:
             return ("length",)
-        return (*(AXES[k] for k in self.along), *(f"about {AXES[k]}" for k in self.about))
+        return (*(AXES[k] for k in self.along), *(f"about {axis}" for axis in self.about))
 
 
 KINDS: Mapping[str, Kind] = {
     "ball": Kind(),
-    "universal": Kind(turns=(((-1.0, X, Y),),), about=(Z,)),
-    "pin": Kind(turns=(((-1.0, Y, Z),), ((1.0, X, Z),)), about=(X, Y), same=(Z,)),
-    "weld": Kind(turns=ABOUT, about=(X, Y, Z), same=(X, Y, Z)),
-    "slide": Kind(along=(X, Y), turns=ABOUT, about=(X, Y, Z), same=(X, Y, Z)),
+    "universal": Kind(turns=(((-1.0, X, Y),),), about=("x cross y",)),
+    "pin": Kind(turns=(((-1.0, Y, Z),), ((1.0, X, Z),)), about=("x", "y"), same=(Z,)),
+    "weld": Kind(turns=ABOUT, about=tuple(AXES), same=(X, Y, Z)),
+    "slide": Kind(along=(X, Y), turns=ABOUT, about=tuple(AXES), same=(X, Y, Z)),
     "rod": Kind(along=()),
 }
 
@@ -99,7 +100,10 @@ class Closure:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Its conditions: "x", "y", "z", "about x", ..., or "length"."""
+        """Its conditions: "x", "y", "z", "about x", ..., or "length".
+
+        "about x cross y": x of the first frame, y of the second.
+        """
         return KINDS[self.kind].rows
 
 

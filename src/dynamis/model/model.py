@@ -99,10 +99,10 @@ class Model:
     `tool_link` (default: the last link). `gear_matrix` takes joint to motor speeds. `findings` are
     what whoever made the model knows about it: `check` repeats them, files keep them. `loads` are
     laws of the user's own (see `dynamis.model.law`). `closures` make closed loops: q closes them
-    within `closure_tolerance` (m, rad), and what is computed is NaN where the loops are worse
-    conditioned than `closure_condition`; calls raise then, unless `closure_nan`. `kept_elements`
-    are what else was in its URDF file: nothing is computed with them, and equal models may differ
-    in them.
+    within `closure_tolerance` (m, rad; None: 1e-6, or 1e-5 of the mechanism's size if that is
+    less), and what is computed is NaN where the loops are worse conditioned than
+    `closure_condition`; calls raise then, unless `closure_nan`. `kept_elements` are what else was
+    in its URDF file: nothing is computed with them, and equal models may differ in them.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Model:
     springs: tuple[Spring, ...] = ()
     loads: tuple[UserLaw, ...] = ()
     closures: tuple[Closure, ...] = ()
-    closure_tolerance: float = 1e-6
+    closure_tolerance: float | None = None
     closure_condition: float = 1e6
     closure_nan: bool = False
     description: str = ""
@@ -229,8 +229,9 @@ class Model:
                 f"the closures of {self.name!r} have {len(self.closure_rows)} conditions, expected "
                 f"at most {MOST_CONDITIONS}"
             )
-        limits = {"closure_tolerance": self.closure_tolerance}
-        limits["closure_condition"] = self.closure_condition
+        limits = {"closure_condition": self.closure_condition}
+        if self.closure_tolerance is not None:
+            limits["closure_tolerance"] = self.closure_tolerance
         settle(self, **{name: positive(value, name) for name, value in limits.items()})
         settle(self, closure_nan=flag(self.closure_nan, "closure_nan"))
 

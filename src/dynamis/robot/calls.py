@@ -94,14 +94,14 @@ class Calls:
         if kernel.by_columns(self.model):
             result = self.by_columns(kernel, given, options)
             if self._refuses and not all(np.isfinite(x).all() for x in _each(result)):
-                refuse_open(self, given, options.get("dtype"))
+                refuse_open(self, given, options.get("dtype"), _each(result))
             return result
         method = self.bound.get(kernel.method or kernel.name)
         careful = self._refuses or (kernel.solves and not self.model.closures)  # of NaN
         result = self._evaluate(kernel, given, options, method, words, careful)
         if careful and not all(np.isfinite(x).all() for x in _each(result)):
             if self.model.closures:
-                refuse_open(self, given, options.get("dtype"))
+                refuse_open(self, given, options.get("dtype"), _each(result))
             if kernel.solves:
                 self.refuse_singular(given["q"])
         return result

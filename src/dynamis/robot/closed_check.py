@@ -62,7 +62,7 @@ def _configurations(robot: "Robot", q: np.ndarray) -> tuple[list[Finding], np.nd
         where = f"configuration {name!r}"
         if now == 2.0:
             error = np.abs(robot.closure_error(position))
-            row, bound = robot.closure_rows[int(np.argmax(error))], robot.model.closure_tolerance
+            row, bound = robot.closure_rows[int(np.argmax(error))], robot.chain.tolerance
             what = f"does not close: {row} is open by {error.max():.3g} m or rad, at most {bound:g}"
             (near,), (left,) = nearest(robot, position[None])
             remedy = "give one that closes, as robot.assemble(q_active) finds them"

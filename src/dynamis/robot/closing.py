@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compile.arrays import as_batch
+from ..compile.kernels import input_shape
 from ..dynamics.closed import LoopTerms, loop_terms
-from ..dynamics.mobility import model_mobility
+from ..dynamics.mobility import known_assemblies, model_mobility
 from ..errors import ClosureError, ModelError, SingularError, worded
 from ..lazy import once
 from ..model.chain import Chain
@@ -131,15 +132,20 @@ def loop_arrays(
     return LoopTerms(*(np.array(x) for x in terms)), np.array(tau)
 
 
-def refuse_open(calls: "Calls", given: Mapping[str, Any], dtype: Any = None) -> None:
-    """Name the sample, the loop and how far it is open, or how near it is to singular."""
-    numbers = [np.asarray(x, dtype=float) for x in given.values() if x is not None]
-    if not all(np.isfinite(x).all() for x in numbers):
+def refuse_open(
+    calls: "Calls", given: Mapping[str, Any], dtype: Any = None, results: Sequence[Any] = ()
+) -> None:
+    """Name the sample, the loop and how far it is open, or how near it is to singular.
+
+    Only samples whose `results` are NaN are looked at; one that was given NaN is no error.
+    """
+    lost, state = _lost_states(calls, given, results)
+    if not lost.any():
         return
-    q, name = np.asarray(given["q"], dtype=float), calls.model.name
-    refuse_unclosed(calls, q, given.get("qd"))
+    q, name = state["q"], calls.model.name
+    refuse_unclosed(calls, q, state.get("qd"))
     refuse_singular_loops(calls, q)
-    if "qdd" in given and _opens(calls, q, given["qd"], np.asarray(given["qdd"], dtype=float)):
+    if "qdd" in state and _opens(calls, q, state["qd"], state["qdd"]):
         raise ClosureError(
             f"qdd opens the loops of robot {name!r}",
             "robot.joint_accelerations(q, qd, qdd_active) gives those of all joints",
@@ -149,6 +155,29 @@ def refuse_open(calls: "Calls", given: Mapping[str, Any], dtype: Any = None) -> 
             f"the loops of robot {name!r} do not close within {calls.chain.tolerance:g} in float32",
             "robot.with_closure_limits(tolerance=1e-4, condition=1e3) suits that precision",
         )
+
+
+def _lost_states(
+    calls: "Calls", given: Mapping[str, Any], results: Sequence[Any]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Samples given as numbers without a result (all, if there are no results); q, qd and qdd,
+    with an assembly at rest in place of the other samples."""
+    arrays = {k: np.asarray(x, dtype=float) for k, x in given.items() if x is not None}
+    finite = []
+    for name, x in arrays.items():
+        trailing = len(input_shape(name, calls.model))
+        finite.append(np.isfinite(x).all(axis=tuple(range(x.ndim - trailing, x.ndim))))
+    lost = np.logical_and.reduce(np.broadcast_arrays(*finite))
+    for x in results:
+        lost = lost & ~np.isfinite(x).all(axis=tuple(range(lost.ndim, x.ndim)))
+    state = {name: arrays[name] for name in ("q", "qd", "qdd") if name in arrays}
+    if not lost.all() and lost.any():
+        rest = np.array(known_assemblies(calls.chain, calls.model)[0])
+        state = {
+            name: np.where(lost[..., None], x, rest if name == "q" else 0.0)
+            for name, x in state.items()
+        }
+    return lost, state
 
 
 def _opens(calls: "Calls", q: np.ndarray, qd: Any, qdd: np.ndarray) -> bool:

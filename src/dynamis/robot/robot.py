@@ -459,8 +459,10 @@ class Robot:
     ) -> "Robot":
         """With another `tolerance` (m, rad) of what counts as closed, or another `condition`.
 
-        Loops worse conditioned than that are near a singular configuration: calls raise there;
-        with nan=True such samples of a batch are NaN instead, and `closure_status` tells which.
+        Without a tolerance it is 1e-6, or 1e-5 of the mechanism's size in m if that is less.
+        Loops worse conditioned than `condition` are near a singular configuration: calls raise
+        there; with nan=True such samples of a batch are NaN instead, and `closure_status` tells
+        which.
         """
         given: dict[str, Any] = {"closure_tolerance": tolerance, "closure_condition": condition}
         given["closure_nan"] = nan

@@ -21,6 +21,7 @@ from .settings import Settings, force_shapes
 from .tasks import Inputs, Slots, Task, computer_function, latch_function, plant_function
 
 ELSEWHERE = 0.2  # rad or m: what encoders may be off; another assembly is farther
+SINGLE = 100.0  # closure tolerances: what counts as closed in single precision
 
 
 class Assembly:
@@ -29,7 +30,9 @@ class Assembly:
     def __init__(self, s: Settings):
         self.s = s
         acting = tuple(x for x in ("wrench", "link_forces") if x in s.forces or x in s.per_arm)
-        made = ("plant", acting, s.stops, s.restitution, s.drives)
+        self._order = s.tableau.order if s.robot.chain.closures else Plant.order
+        self._coarse = s.dtype == "float32" and bool(s.robot.chain.closures)
+        made = ("plant", acting, s.stops, s.restitution, s.drives, self._order, self._coarse)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)
         measured = {} if s.measures is None else s.measures.sizes
@@ -39,7 +42,9 @@ class Assembly:
         self.inputs = Inputs(*({x: numbers[x] for x in part} for part in (s.forces, s.per_arm)))
 
     def _plant(self, c: Chain) -> Plant:
-        return Plant(c, self.s.stops, self.s.restitution, self.s.drives)
+        s = self.s
+        c = replace(c, tolerance=SINGLE * c.tolerance) if self._coarse else c
+        return Plant(c, s.stops, s.restitution, s.drives, self._order)
 
     @cached_property
     def key(self) -> Key:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..dynamics import closed, equation
-from ..dynamics.closures import closure_error, closure_jacobian, closure_jacobian_dot
+from ..dynamics.closures import closure_jacobian, closure_jacobian_dot
 from ..dynamics.forward_dynamics import solve
 from ..model.chain import Chain
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import Scalars, inner, less, matrix_times, plus, unit
+from ..spatial.vectors import Scalars, inner, less, matrix_times, unit
 
 DEPENDENT = 1e-9  # pivot of P_hh, next to its diagonal entry, of a joint that others hold
 
@@ -56,9 +56,12 @@ class Constrained:
     still = 1e-9  # of a joint that others hold: rounding
 
     def solve(
-        self, b: Scalars, held: Scalars, values: Scalars, fn: Functions
+        self, b: Scalars, held: Scalars, values: Scalars, fn: Functions, yielding: bool = False
     ) -> tuple[list[Any], list[Any]]:
-        """x and the torques that hold joints at their values."""
+        """x and the torques that hold joints at their values.
+
+        `yielding`: joints that others hold already have what the loops give them instead.
+        """
         x = self.mass.accelerations(b, self.bias)
         which = [i for i, h in enumerate(held) if h is not None]
         force: list[Any] = [0.0] * len(x)
@@ -70,9 +73,14 @@ class Constrained:
                 both = held[i] if i == j else held[i] * held[j]
                 A[k][m] = A[m][k] = fn.select(both, self.pushes[j][i], float(i == j))
         wanted = [fn.select(held[i], values[i] - x[i], 0.0) for i in which]
-        for i, f in zip(which, _shared(A, wanted, fn), strict=True):
+        forces, independent = _shared(A, wanted, fn)
+        for i, f in zip(which, forces, strict=True):
             force[i] = f
             x = [a + f * p for a, p in zip(x, self.pushes[i], strict=True)]
+        if yielding:
+            held = list(held)
+            for i, alone in zip(which, independent, strict=True):
+                held[i] = held[i] * alone
         x = [
             a if h is None else fn.select(h, v, a) for a, h, v in zip(x, held, values, strict=True)
         ]
@@ -113,17 +121,20 @@ def masked_solve(
     return [x[i] if held[i] is None else fn.select(held[i], values[i], x[i]) for i in size]
 
 
-def _shared(A: Sequence[Scalars], b: Scalars, fn: Functions) -> list[Any]:
-    """x from A x = b, A positive semidefinite: 0 where a row depends on those before it."""
+def _shared(A: Sequence[Scalars], b: Scalars, fn: Functions) -> tuple[list[Any], list[Any]]:
+    """x from A x = b, A positive semidefinite: 0 where a row depends on those before it; which do
+    not."""
     size = range(len(b))
     L: list[list[Any]] = [[0.0] * len(b) for _ in size]
     D: list[Any] = []
     inverse: list[Any] = []
+    independent: list[Any] = []
     for j in size:
         d = A[j][j]
         for k in range(j):
             d = d - L[j][k] * L[j][k] * D[k]
         good = d > DEPENDENT * A[j][j]
+        independent.append(1.0 * good)
         D.append(fn.select(good, d, 0.0))
         inverse.append(fn.select(good, 1.0 / fn.select(good, d, 1.0), 0.0))
         for i in range(j + 1, len(b)):
@@ -139,7 +150,7 @@ def _shared(A: Sequence[Scalars], b: Scalars, fn: Functions) -> list[Any]:
     for i in reversed(size):
         for k in range(i + 1, len(b)):
             x[i] = x[i] - L[k][i] * x[k]
-    return x
+    return x, independent
 
 
 def inertia_at(
@@ -165,38 +176,3 @@ def inertia_at(
     still = [0.0] * len(rows)
     pushes = {i: mass.accelerations(unit(i, chain.n), still) for i, can in enumerate(holds) if can}
     return Constrained(M, mass, bias, pushes)
-
-
-STILL = 1e-12  # rad/s or m/s: rounding, of a joint that others hold
-CORRECTIONS = 2  # of the positions after a step; each squares what is open
-
-
-def put_back(
-    chain: Chain, q: list[Any], qd: list[Any], held: Scalars, fn: Functions
-) -> tuple[list[Any], list[Any]]:
-    """The loops closed again after a step, by the least motion in the sense of M; held joints stay.
-
-    The steps leave them open by an error of their own order.
-    """
-    if not chain.closures:
-        return q, qd
-    holds = [h is not None for h in held]
-    found = inertia_at(chain, q, fn, holds=holds)
-    assert isinstance(found, Constrained)
-    zeros = [0.0] * chain.n
-    rows = closed.mobility(chain).rows
-    for _ in range(CORRECTIONS):
-        error = closure_error(chain, q, fn)
-        back = Constrained(found.M, found.mass, [error[r] for r in rows], found.pushes)
-        q = plus(q, back.solve(zeros, held, zeros, fn)[0])
-    J = closure_jacobian(chain, q, fn)
-    opens = [inner(J[r], qd) for r in rows]
-    back = Constrained(found.M, found.mass, opens, found.pushes)
-    qd = plus(qd, back.solve(zeros, held, zeros, fn)[0])
-    some: Any = 0.0
-    for h in held:
-        some = some if h is None else fn.max(some, 1.0 * h)
-    return q, [
-        v if h is None else fn.select(some * (fn.max(v, -v) < STILL) > 0.0, 0.0, v)
-        for v, h in zip(qd, held, strict=True)
-    ]

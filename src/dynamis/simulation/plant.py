@@ -26,7 +26,8 @@ from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, less, plus
 from . import holding, motors
 from .holding import Box, directions, impacts, reversals
-from .inertia import ArmInertia, Constrained, inertia_at, put_back
+from .inertia import ArmInertia, Constrained, inertia_at
+from .loops import LoopFigures, loop_figures, or_nan, put_back
 from .tableau import Tableau
 
 ENDLESS = 1e300  # the force of a joint stop
@@ -75,13 +76,15 @@ class Acting:
 class Plant:
     """An arm, its friction, its drives and its joint stops.
 
-    `stops` are (lowest, highest) positions per coordinate, None where there is none.
+    `stops` are (lowest, highest) positions per coordinate, None where there is none; `order` is
+    that of the steps of a closed mechanism.
     """
 
     chain: Chain
     stops: tuple[tuple[float, float] | None, ...]
     restitution: float = 0.0
     drives: bool = True
+    order: int = 4
 
     def sizes(self, observed: bool) -> dict[str, int]:
         """Of the parts of its state; `observed`: whether an observer wants the impulse."""
@@ -197,30 +200,56 @@ class Plant:
         return self._warm(x, fn)._finish(x, end, h, fn)
 
     def _finish(self, x: PlantState, end: PlantState, h: Any, fn: Functions) -> PlantState:
+        q, qd = self.end_of_step(x, end, h, fn)
+        if self.chain.closures:
+            sound = self.loop_figures(x, end, q, fn).sound(self.chain, self.order)
+            q, qd = or_nan(q, sound, fn), or_nan(qd, sound, fn)
+        impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
+        return replace(end, q=q, qd=qd, impulse=impulse)
+
+    def end_of_step(
+        self, x: PlantState, end: PlantState, h: Any, fn: Functions
+    ) -> tuple[list[Any], list[Any]]:
+        """q and qd after what stopped, reversed or hit a stop, with the loops closed."""
         q, qd = list(end.q), list(end.qd)
         if any(self.rubs):
             q, qd = reversals(self, x, q, qd, h, fn)
         if any(self.stops):
             q, qd = impacts(self, x, q, qd, h, fn)
-        q, qd = put_back(self.chain, q, qd, self._resting(q, qd, fn), fn)
-        impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
-        return replace(end, q=q, qd=qd, impulse=impulse)
+        if not self.chain.closures:
+            return q, qd
+        return put_back(self.chain, q, qd, *self._resting(q, qd, fn), fn)
 
-    def _resting(self, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
-        """Joints that stay where they are while loops are closed: at rest, or at a stop."""
-        found: list[Any] = []
-        for i, (can, stop) in enumerate(zip(self.holds, self.stops, strict=True)):
-            rests = 1.0 * (qd[i] == 0.0) if can else None
+    def loop_figures(
+        self, x: PlantState, end: PlantState, q: Scalars, fn: Functions
+    ) -> LoopFigures:
+        """How a step from x to `end`, and from there to q, and the closures agree."""
+        return loop_figures(self.chain, (x.q, x.qd), (end.q, end.qd), q, fn)
+
+    def _resting(self, q: Scalars, qd: Scalars, fn: Functions) -> tuple[list[Any], list[Any]]:
+        """Joints that stay where they are while loops are closed, and those of them at a stop."""
+        held: list[Any] = [
+            1.0 * (v == 0.0) if can else None for v, can in zip(qd, self.holds, strict=True)
+        ]
+        stopped: list[Any] = [None] * len(q)
+        for i, stop in enumerate(self.stops):
             if stop is not None:
                 at = 1.0 * (q[i] <= stop[0]) + 1.0 * (q[i] >= stop[1])
-                rests = fn.max(rests, fn.min(at, 1.0))
-            found.append(rests)
-        return found
+                stopped[i] = fn.min(at, 1.0)
+                held[i] = fn.max(held[i], stopped[i])
+        return held, stopped
 
     def advance(
         self, x: PlantState, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
     ) -> PlantState:
         """One whole step; `nodes` are the forces at the distinct instants of the tableau."""
+        start, end = self.stages(x, nodes, h, tableau, fn)
+        return self.finish(start, end, h, fn)
+
+    def stages(
+        self, x: PlantState, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
+    ) -> tuple[PlantState, PlantState]:
+        """The state a step begins with, and where its stages lead."""
         start = self.begin(x, nodes[0], h, fn)
         at = {c: nodes[k] for k, c in enumerate(tableau.nodes)}
         end, _ = tableau.steps(
@@ -230,7 +259,7 @@ class Plant:
         )
         if tableau.semi_implicit:
             end = replace(end, q=[a + h * v for a, v in zip(start.q, end.qd, strict=True)])
-        return self.finish(start, end, h, fn)
+        return start, end
 
     # what the parts share
 

@@ -19,7 +19,6 @@ from .settings import Settings
 from .tableau import Tableau
 
 MEMORY = 8e9  # bytes
-NEAR_SINGULAR = 1e3  # condition number of the loops
 TOO_SHORT = "steps became too short"  # the message of a run that cannot go on begins so
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
@@ -106,22 +105,24 @@ class RunRecorder:
     def diverge(self, row: int, t: float | None = None) -> None:
         """End a run before `row`."""
         when = self.t[row] if t is None else t
-        why = self._near_singular(row) or self._too_stiff()
+        why = self._lost_loops(row) or self._too_stiff()
         self._end(row, f"diverged at t = {when:g} s{why}")
         self.diverged_at = float(when)
 
-    def _near_singular(self, row: int) -> str:
-        """That the loops of a closed mechanism became singular before `row`, if they did."""
-        s = self.s
-        if not s.robot.model.closures or row == 0:
+    def _lost_loops(self, row: int, member: int = 0) -> str:
+        """What became of the loops of a closed mechanism before `row`; "" if nothing did."""
+        if row == 0 or not self.s.robot.model.closures:
             return ""
-        J = s.robot.closure_jacobian(self.rows[0, row - 1, : s.n].astype(float))
-        singular = np.linalg.svd(J[list(s.robot.chain.mobility.rows)], compute_uv=False)  # type: ignore[union-attr]
-        if not singular[-1] * NEAR_SINGULAR < singular[0]:
-            return ""
-        return (
-            f", near a singular configuration (condition number {singular[0] / singular[-1]:.2g})"
-        )
+        from .lost_loops import why_lost
+
+        return why_lost(self.s, self.m, self.rows[member, row - 1], self.t[row - 1], member)
+
+    def _first_lost(self, when: np.ndarray) -> str:
+        """Where the first member of an ensemble lost its loops, and why."""
+        member = int(np.nanargmin(when))
+        row = int(np.searchsorted(self.t, when[member]))
+        why = self._lost_loops(row, member)
+        return f"; arm {member} at t = {when[member]:g} s{why}" if why else ""
 
     def _too_stiff(self) -> str:
         """That steps or samples are too long for the arm's friction or its law, if they are."""
@@ -136,7 +137,7 @@ class RunRecorder:
     def give_up(self, row: int, t: float) -> None:
         """End a run before `row` that cannot be followed as closely as was asked."""
         tolerance = f"tolerance {self.s.tolerance:g}"
-        self._end(row, f"{TOO_SHORT} at t = {t:g} s ({tolerance})")
+        self._end(row, f"{TOO_SHORT} at t = {t:g} s ({tolerance}){self._lost_loops(row)}")
 
     def _end(self, row: int, message: str) -> None:
         self.filled, self.message, self.ended = row, message, True
@@ -173,6 +174,7 @@ class RunRecorder:
             gave_up = self.ended and self.diverged_at is None
             if np.any(diverged) and not gave_up:
                 self.message = f"{int(np.sum(diverged))} of {s.count} diverged"
+                self.message += self._first_lost(np.ravel(diverged_at))
 
         shaped, places = rows.reshape((*s.shape, *rows.shape[1:])), m.slots.slices
 

@@ -30,6 +30,7 @@ from ...control.damping import places
 from ...control.sensors import Sensors
 from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
+from ...simulation.lost_loops import LOST
 from ...simulation.record import stiff_friction
 from ...simulation.simulator import Simulator
 from ...simulation.tableau import INTEGRATORS
@@ -377,6 +378,7 @@ class PlantServer:
         self.measurements = LossyChannel(loss, delay, jitter, seed)
         self.torques = LossyChannel(loss, delay, jitter, [seed, 1])
         self.found = PlantRun(robot.drive_names, self.rate)
+        self._lost = f" ({LOST})" if robot.model.closures else ""
         self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self.link.bind((host, port))
@@ -449,7 +451,7 @@ class PlantServer:
         if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
             self.found.message = (
                 f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "
-                f"velocities {_listed(qd)}: nothing is sent any more"
+                f"velocities {_listed(qd)}{self._lost}: nothing is sent any more"
             )
             self.stop()
 

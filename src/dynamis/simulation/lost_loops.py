@@ -1,0 +1,91 @@
+"""Why the loops of a closed mechanism ended its run: the steps after the last row, once more."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..compile.arrays import NUMPY
+from .assembly import Assembly
+from .loops import FALL, LoopFigures, most_departure
+from .plant import Plant, PlantState
+from .settings import Settings
+
+STEPS = 100  # that are taken once more: those between two rows, if they are no more
+NEAR_SINGULAR = 30.0  # condition number of the loops
+LOST = "a step was too long for the loops, or the closures lose rank there"
+MARGIN = 0.1  # of the departure allowed, for the step that is proposed
+
+
+def why_lost(s: Settings, m: Assembly, row: np.ndarray, t: float, member: int = 0) -> str:
+    """What became of the loops after a recorded row at t, for a message; "" if nothing did."""
+    if not s.robot.model.closures:
+        return ""
+    own = None if s.parameters is None else list(s.parameters[member])
+    plant = m.plant if m.parametrised is None else m.parametrised(own)
+    if not s.tableau.adaptive:
+        with np.errstate(all="ignore"):
+            for figures, q in _steps(s, m, plant, row, t, member):
+                if not figures.sound(plant.chain, plant.order):
+                    return ": " + _reason(s, plant, figures, q)
+    near = _singular(s, row[: s.n].astype(float))
+    return f": {LOST}{near}"
+
+
+def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, member: int) -> Any:
+    """Figures of the steps from a row on under the torques that acted then, and q before each."""
+
+    def part(name: str) -> list[Any]:
+        return list(row[m.slots.slices[name]].astype(float))
+
+    tau, none = part("tau"), [0.0] * s.n
+    x = PlantState(
+        q=part("q"), qd=part("qd"), bristle=part("bristle"), current=[], warmth=part("warmth"),
+        tau=tau, friction=none, direction=part("direction"), command=tau, loss=[], impulse=[],
+        computer={},
+    )  # fmt: skip
+    plant = replace(plant, drives=False)  # the torques are known
+    constants = np.atleast_2d(m.plant_constants(s, s.dt))
+    constants = constants[member if len(constants) > 1 else 0]
+    for _ in range(min(s.save_every, STEPS)):
+        nodes = [
+            replace(m.inputs.acting(m.forces_at(t + c * s.dt, t), constants), torque=None)
+            for c in s.tableau.nodes
+        ]
+        start, end = plant.stages(x, nodes, s.dt, s.tableau, NUMPY)
+        q, qd = plant.end_of_step(start, end, s.dt, NUMPY)
+        yield plant.loop_figures(start, end, q, NUMPY), np.array(q, dtype=float)
+        x, t = replace(end, q=q, qd=qd), t + s.dt
+
+
+def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray) -> str:
+    """What is wrong with a step that led to q, and what to do about it."""
+    tolerance, near = plant.chain.tolerance, _singular(s, q)
+    if not figures.fall < FALL:
+        return f"the closures lose rank, beyond it the motion is not determined{near}"
+    ratio, most = float(np.sqrt(figures.departure)), most_departure(plant.order)
+    if ratio > most:
+        shorter = s.dt * (MARGIN * most / ratio) ** (1.0 / (plant.order + 1))
+        return (
+            f"steps of {s.dt:g} s are too long for the loops, {ratio:.1%} of the velocity after "
+            f"one opens them, at most {most:.1%}{near}; use dt={shorter:.1g}"
+        )
+    if figures.opening > tolerance:
+        error = np.abs(s.robot.closure_error(q))
+        where = s.robot.closure_rows[int(np.argmax(error))]
+        return (
+            f"{where} is open by {error.max():.2g} m or rad after a step of {s.dt:g} s, at most "
+            f"{tolerance:g}{near}; use a shorter dt"
+        )
+    return f"the closures lose rank{near}"
+
+
+def _singular(s: Settings, q: np.ndarray) -> str:
+    """That the loops are near a singular configuration at q, if they are."""
+    if not np.isfinite(q).all():
+        return ""
+    J = s.robot.closure_jacobian(q)[list(s.robot.chain.mobility.rows)]  # type: ignore[union-attr]
+    condition = np.linalg.cond(J)
+    if not condition > NEAR_SINGULAR:
+        return ""
+    return f", near a singular configuration (condition number {condition:.2g})"
