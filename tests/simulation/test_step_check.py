@@ -20,6 +20,7 @@ PID = dy.control.JointPID(200.0, 50.0, 30.0)
 WEAK = dy.control.JointPID(1.0, 0.0, 0.1)
 NOISE = dy.Sensors(position_noise=1e-4)
 RUBBING = dy.Friction(viscous=0.1, coulomb=0.5)
+RNG = np.random.default_rng(1)
 SPREAD = 0.3 * np.random.default_rng(0).normal(size=(5, 6))
 PENDULA = PENDULUM.parameters.values * np.linspace(0.9, 1.1, 5)[:, None]
 
@@ -37,6 +38,11 @@ def still(t, q, qd):
 def swaying(t):
     """Torques over time."""
     return [100.0 * np.sin(5.0 * t), 40.0, 10.0]
+
+
+def random(t):
+    """Another torque every time it is asked."""
+    return 20.0 * RNG.normal(size=3)
 
 
 def level(t, q, qd):
@@ -138,6 +144,7 @@ SOUND = {
     "rows that do not divide": (PENDULUM, 1.0, 5e-3, {"save_every": 7}),
     "torque over time": (PENDULUM, 2.0, 2e-3, {"torque": swaying}),
     "torque by step": (PENDULUM, 0.5, 5e-3, {"torque": STEPWISE, "events": level}),
+    "a random torque": (PENDULUM, 1.0, 2e-3, {"torque": random, "events": level}),
     "external": (PENDULUM, 1.0, 2e-3, {"external": [5.0, 2.0, 1.0]}),
     "a wrench": (PUMA, 1.0, 1e-3, {"wrench": [1.0, 2.0, 3.0, 0.1, 0.2, 0.3]}),
     "an event": (PENDULUM, 1.0, 2e-3, {"events": level}),

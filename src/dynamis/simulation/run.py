@@ -164,7 +164,7 @@ class Run:
         return [x for found, of in whose for x in in_short(self.robot, found, of, quantities)]
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state of a copy or a file: with what the check of the step says, without its means."""
+        """The state of a copy: the check of the step is done, what it needs stays behind."""
         return {**vars(self), "step_error": self.step_error, "_step": None}
 
     def numpy(self) -> "Run":

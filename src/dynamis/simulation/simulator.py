@@ -113,10 +113,11 @@ def simulate(
     the library (and on the GPU) of q0, qd0 or `parameters`. `dtype`: "float64" or "float32";
     `fused` adds products without rounding them first: faster, last digits differ.
     """
+    flag(check_step, "check_step")
     run = _simulated(locals())  # every option by name, as the signature has them
     if run.q.ndim == 2 and (run.diverged is True or run.message.startswith(TOO_SHORT)):
         warn(f"the simulation ended early: {run.message}")
-    elif flag(check_step, "check_step") and run.step_error is not None:
+    elif check_step and run.step_error is not None:
         found = run.step_error.finding(robot)
         warn(f"{found.where}: {found.what}; {found.remedy}")
     return run
