@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import DynamisWarning, OptionError
+from dynamis.errors import DynamisError, DynamisWarning, OptionError
+from dynamis.simulation.simulator import simulated
 from dynamis.simulation.step_check import LEAST, SHARE
 
+from ..closed_mechanisms import OPEN_ARMS
 from .arms import bar, pair, slider, spinner
 
 LOW, SWUNG, WILD = [-1.5, 0.1, 0.1], [0.5, 0.3, 0.1], [1.5, 0.3, -0.2]
@@ -187,6 +189,18 @@ def test_a_sound_run_is_silent(name):
     if run.q.size and not callable(options.get("controller")) and not ALONE & set(options):
         error, limit = error_of(run, **options)
         assert (error < limit).all()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", OPEN_ARMS)
+def test_arms_of_the_catalogue_fall_in_sound_steps(name):
+    """But for those whose description lets nothing move, or diverge at once."""
+    try:
+        run = simulated(dy.load(name), 1.0)
+    except DynamisError as error:
+        assert "singular mass matrix" in str(error)
+    else:
+        assert run.step_error is None
 
 
 def test_the_lists_are_as_long_as_was_asked():
