@@ -128,10 +128,8 @@ class StepCheck:
 
     def _unsteady(self) -> bool:
         """Whether a force over time is another one when it is asked again: a random one, say."""
-        t = self.s.dt * self.at
-        return bool(self.s.forces) and not np.array_equal(
-            *(self.assembly.forces(t, t) for _ in "ab")
-        )
+        t, forces = self.s.dt * self.at, self.assembly.forces
+        return bool(self.s.forces) and not np.array_equal(forces(t, t), forces(t, t))
 
     def _local(self, steps: int) -> np.ndarray:
         """Local errors of positions and velocities, (2 n,), added up over the steps.
