@@ -553,6 +553,15 @@ def test_joints_that_stuck_the_whole_time_are_named(capsys, tmp_path):
     assert "the whole time" not in capsys.readouterr().err
 
 
+def test_a_step_that_is_too_coarse_is_named(capsys):
+    fall = ["simulate", "pendulum3", "--duration", "2.5"]
+    assert main([*fall, "--dt", "0.1"]) == 0
+    said = capsys.readouterr().err
+    assert "too coarse, its position is wrong by about" in said and "; use --dt 0.02" in said
+    main([*fall, "--dt", "0.02"])
+    assert "coarse" not in capsys.readouterr().err
+
+
 def test_a_simulation_that_diverges_says_so_in_its_exit_code(capsys):
     code, found = answer(capsys, "simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1")
     assert code == 1 and found["diverged"] and found["message"].startswith("diverged at t = ")

@@ -39,9 +39,8 @@ def test_projection_keeps_the_order_of_the_integrator(fall, integrator):
     """Against steps a tenth as long; closing the loops takes nothing from the order."""
     robot, q0 = fall
     fine = dy.simulate(robot, 0.4, 1e-4, q0=q0, integrator="rk4").q[-1]
-    ends = [
-        dy.simulate(robot, 0.4, h, q0=q0, integrator=integrator).q[-1] for h in (4e-3, 2e-3, 1e-3)
-    ]
+    options = {"q0": q0, "integrator": integrator, "check_step": False}
+    ends = [dy.simulate(robot, 0.4, h, **options).q[-1] for h in (4e-3, 2e-3, 1e-3)]
     errors = [np.abs(q - fine).max() for q in ends]
     order = np.log2(errors[0] / errors[1]), np.log2(errors[1] / errors[2])
     assert min(order) > ORDERS[integrator] - 0.4

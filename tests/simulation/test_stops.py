@@ -26,7 +26,7 @@ def boxed():
 @pytest.mark.parametrize("integrator", ["rk4", "semi-implicit-euler", "dormand-prince"])
 def test_a_falling_mass_comes_to_rest_exactly_on_its_stop(integrator):
     robot = slider(limits=(-0.5, 1.0), gravity=GRAVITY)
-    run = dy.simulate(robot, 1.0, 1e-2, stops=True, integrator=integrator)
+    run = dy.simulate(robot, 1.0, 1e-2, stops=True, integrator=integrator, check_step=False)
     assert run.q.min() == -0.5
     down = run.t > np.sqrt(2 * 0.5 / GRAVITY) + 2e-2
     assert (run.q[down] == -0.5).all() and (run.qd[down] == 0.0).all() and run.stuck[down].all()

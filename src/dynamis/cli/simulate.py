@@ -100,6 +100,9 @@ def run(
             talk(f"gains: {gains_text(options['controller'])}")
         data(_table(found))
         wrote(plot, animate, save)
+    if found.step_error is not None:
+        coarse = found.step_error.finding(arm)
+        talk(f"warning: {coarse.where}: {coarse.what}; use --dt {found.step_error.needed:g}")
     warn_of_limits(found.beyond_limits)
     if stuck := _stuck(found):
         talk(

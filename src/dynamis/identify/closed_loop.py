@@ -187,6 +187,7 @@ class ClosedLoop:
             parameters=np.atleast_2d(full),
             save_every=ratio,
             progress=False,
+            check_step=False,
         )
         lead = np.shape(full)[:-1]
         parts = [x.reshape(*lead, *x.shape[1:]) for x in (found.q, found.qd, found.tau)]

@@ -9,7 +9,8 @@ adaptive.adaptive           steps of any length, with error control
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
@@ -86,16 +87,21 @@ class MachineLoop:
     """Tasks as machine code; the state of every member stays where it is."""
 
     def __init__(self, tasks: Sequence[Task], s: Settings):
-        self.tasks, self.threads, self.dtype = list(tasks), s.threads, np.dtype(s.dtype)
+        self.threads, self.dtype = s.threads, np.dtype(s.dtype)
         self.codes = [task.code(s.count, s.dtype) for task in tasks]
         self._call, self._keep = _machine_loop(s.dtype)
         self._integers, self._pointers = ctypes.c_int64 * len(tasks), ctypes.c_void_p * len(tasks)
         self._functions = self._pointers(*(code.batch for code in self.codes))
-        self._periods = self._integers(*(task.period for task in tasks))
-        self._phases = self._integers(*(task.phase for task in tasks))
+        self.schedule(tasks)
         self._widths = self._integers(*(task.signals for task in tasks))
         pairs = zip(self.codes, self.tasks, strict=True)
         self.operations = sum(code.operations / task.period for code, task in pairs)  # of one step
+
+    def schedule(self, tasks: Sequence[Task]) -> None:
+        """Take the steps at which its tasks run from `tasks`, the same ones otherwise."""
+        self.tasks = list(tasks)
+        self._periods = self._integers(*(task.period for task in tasks))
+        self._phases = self._integers(*(task.phase for task in tasks))
 
     def run(self, x: np.ndarray, first: int, steps: int, given: Given, record: Record) -> None:
         """Steps first .. first + steps - 1 of the members x (count, size)."""
@@ -151,6 +157,10 @@ class PythonLoop:
     """Tasks without machine code: over floats for one member, over arrays for several."""
 
     def __init__(self, tasks: Sequence[Task], s: Settings):
+        self.schedule(tasks)
+
+    def schedule(self, tasks: Sequence[Task]) -> None:
+        """As MachineLoop.schedule."""
         self.tasks = list(tasks)
 
     def run(self, x: np.ndarray, first: int, steps: int, given: Given, record: Record) -> None:
@@ -178,6 +188,16 @@ def loop_of(tasks: Sequence[Task], s: Settings) -> Loop:
 
         return DeviceLoop(tasks, s)
     return (MachineLoop if compiling() else PythonLoop)(tasks, s)
+
+
+def in_parts(loop: Loop, parts: int) -> Loop:
+    """A loop for steps that are a fraction as long; samples stay at their instants. Not on GPUs."""
+    assert isinstance(loop, (MachineLoop, PythonLoop))
+    *others, plant = loop.tasks
+    later = [replace(x, period=parts * x.period, phase=parts * x.phase) for x in others]
+    found = copy(loop)
+    found.schedule([*later, plant])
+    return found
 
 
 @dataclass(frozen=True)

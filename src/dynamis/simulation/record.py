@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .assembly import Assembly
 from .run import Measurement, Run
 from .settings import Settings
 from .tableau import Tableau
+
+if TYPE_CHECKING:
+    from .step_check import StepCheck
 
 MEMORY = 8e9  # bytes
 TOO_SHORT = "steps became too short"  # the message of a run that cannot go on begins so
@@ -160,8 +163,8 @@ class RunRecorder:
                 return False
         return True
 
-    def run(self) -> Run:
-        """The result."""
+    def run(self, step: "StepCheck | None" = None) -> Run:
+        """The result; `step` is what its check of the step needs."""
         s, m = self.s, self.m
         if s.resident:
             return self._resident()
@@ -209,6 +212,7 @@ class RunRecorder:
             diverged=diverged,
             diverged_at=diverged_at,
             message=self.message,
+            _step=step,
         )
         return run if s.like is None else moved_to(run, s.like)
 

@@ -19,6 +19,7 @@ from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_s
 if TYPE_CHECKING:
     from ..control.metrics import TrackingMetrics
     from ..robot import Robot
+    from .step_check import StepCheck, StepError
 
 
 class Energy(NamedTuple):
@@ -80,6 +81,7 @@ class Run:
     diverged: Any = False
     diverged_at: Any = None
     message: str = ""
+    _step: "StepCheck | None" = field(default=None, compare=False)
 
     @property
     def error(self) -> np.ndarray | None:
@@ -108,14 +110,26 @@ class Run:
         return replace(tracking_metrics(error, names), note=self.message)
 
     def check(self) -> list[Finding]:
-        """Positions, velocities and torques beyond the limits of the model: joint, time and value.
+        """A step that was too coarse; positions, velocities and torques beyond limits of the model.
 
-        Those of the arm, then positions and velocities of its reference. Nothing of a simulation
-        keeps velocity_limit and effort_limit; `stops` makes position limits act.
+        Of the step: how wrong the positions became and which step would do. Of limits: joint, time
+        and value, those of the arm, then positions and velocities of its reference. Nothing of a
+        simulation keeps velocity_limit and effort_limit; `stops` makes position limits act.
         """
         arm, wanted = self._beyond
         whose = [(x, "") for x in arm] + [(x, "the reference's ") for x in wanted]
-        return [x.finding(self.robot, of) for x, of in whose]
+        coarse = [] if self.step_error is None else [self.step_error.finding(self.robot)]
+        return coarse + [x.finding(self.robot, of) for x, of in whose]
+
+    @cached_property
+    def step_error(self) -> "StepError | None":
+        """How wrong positions are because of too coarse a step, and which would do; else None.
+
+        The run, or parts of a long one, is done again in half steps where a few of its steps leave
+        a doubt. What counts is an error above 1 % of a joint's range of motion and 1e-3 (rad, m).
+        None also of runs that diverged, of integrators that choose their steps, and on a GPU.
+        """
+        return None if self._step is None else self._step.error(self.numpy())
 
     @cached_property
     def _beyond(self) -> tuple[list[Beyond], list[Beyond]]:
@@ -149,6 +163,10 @@ class Run:
             return []
         whose = zip(self._beyond, ("", "reference "), strict=True)
         return [x for found, of in whose for x in in_short(self.robot, found, of, quantities)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of a copy: the check of the step is done, what it needs stays behind."""
+        return {**vars(self), "step_error": self.step_error, "_step": None}
 
     def numpy(self) -> "Run":
         """It with NumPy arrays, where it has those of another library."""
@@ -241,6 +259,8 @@ def _outermost(values: np.ndarray) -> np.ndarray:
     if values.ndim == 2:
         return values
     every = values.reshape(-1, *values.shape[-2:])
+    if not len(every):
+        return np.zeros((0, values.shape[-1]))
     return np.concatenate([np.fmax.reduce(every, axis=0), np.fmin.reduce(every, axis=0)])
 
 
