@@ -100,7 +100,7 @@ class KeywordError(OptionError, TypeError):
 
     def __init__(self, message: str, given: str = "", known: Iterable[str] = ()):
         self.given, self.known = given, tuple(dict.fromkeys(known))
-        super().__init__(message, did_you_mean(given, self.known) if self.known else None)
+        super().__init__(message, did_you_mean(given, self.known) if given else None)
 
 
 class SingularError(DynamisError, ArithmeticError):

@@ -102,7 +102,7 @@ COARSE = {
     "a function, stages": (PENDULUM, 5.0, 0.05, {"controller": still}),
     "a function, samples": (PENDULUM, 5.0, 0.05, {"controller": still, "sample_time": 0.05}),
     "float32": (PENDULUM, 5.0, 0.05, {"dtype": "float32"}),
-    "a loop, 10 ms": (dy.load("five-bar"), 0.5, 0.01, {}),
+    "a loop, 6 ms": (dy.load("five-bar"), 0.5, 0.006, {}),
 }
 
 

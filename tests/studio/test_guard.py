@@ -378,5 +378,5 @@ def test_without_viser_the_package_is_named(monkeypatch):
     from dynamis.studio.server.studio import Backend
 
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(MissingPackageError, match=r"dynamis\[studio\]"):
+    with pytest.raises(MissingPackageError, match=r"pip install .*\[studio\]"):
         Backend("x")

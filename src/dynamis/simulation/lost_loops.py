@@ -14,7 +14,7 @@ from .settings import Settings
 STEPS = 100  # that are taken once more: those between two rows, if they are no more
 NEAR_SINGULAR = 30.0  # condition number of the loops
 LOST = "a step was too long for the loops, or the closures lose rank there"
-MARGIN = 0.1  # of the departure allowed, for the step that is proposed
+MARGIN = 0.01  # of the departure allowed, for the step that is proposed
 
 
 def why_lost(s: Settings, m: Assembly, row: np.ndarray, t: float, member: int = 0) -> str:

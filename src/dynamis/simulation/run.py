@@ -1,6 +1,5 @@
 """What a simulation leaves: states over time, and why it ended."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 
 from ..arguments import checked, passed_on, strict
 from ..compile.libraries import on_host, origin
-from ..errors import DynamisWarning, OptionError
+from ..errors import OptionError, warn
 from ..files import separate, write_columns
 from ..lazy import cached_property, package
 from ..model.check.finding import Finding
@@ -205,7 +204,7 @@ class Run:
         if measured and self.measured is None:
             raise OptionError("this run had no sensors to read", "give simulate a controller")
         if measured:
-            warn_of_end(self, stacklevel=4)
+            warn_of_end(self)
         source: Any = self.measured if measured else self.numpy()
         return write_columns(path, {k: getattr(source, k) for k in ("t", "q", "qd", "tau")})
 
@@ -267,7 +266,7 @@ def _outermost(values: np.ndarray) -> np.ndarray:
 AS_ASKED = "ended by event"  # an end that the user described
 
 
-def warn_of_end(run: Any, stacklevel: int = 3) -> None:
+def warn_of_end(run: Any) -> None:
     """Say that what becomes a log is of a run that diverged or ended early, and which joint."""
     message = getattr(run, "message", "")
     if not message or message.startswith(AS_ASKED):
@@ -278,4 +277,4 @@ def warn_of_end(run: Any, stacklevel: int = 3) -> None:
         speed = f"{float(run.qd[-1, j]):.3g} {unit}"
         message += f"; joint {run.robot.joint_names[j]!r} moved fastest then, at {speed}"
     said = f"this log is of a run that did not go well: {message}"
-    warnings.warn(DynamisWarning(said), stacklevel=stacklevel)
+    warn(said)
