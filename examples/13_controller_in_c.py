@@ -9,7 +9,7 @@ import numpy as np
 
 import dynamis as dy
 from dynamis.realtime import Law
-from dynamis.realtime.c_text import recorded, self_test, stem_of
+from dynamis.realtime.c_text import SelfTestSamples, recorded, self_test, stem_of
 
 SAMPLE_TIME = 0.005
 puma = dy.load("puma560")
@@ -33,9 +33,10 @@ move = dy.trajectory.via([0 * there, there, -there, 0 * there], [0.0, 3.0, 7.0, 
 run = dy.simulate(puma, 10.0, 1e-3, controller=law, reference=move, sample_time=SAMPLE_TIME,
                   sensors=dy.Sensors(encoder=2 * np.pi / 40_000, velocity_filter=60.0))  # fmt: skip
 print(run.metrics)
-rows = run.measured.q, run.measured.qd, np.concatenate(move(run.measured.t), axis=1)
+seen, wanted = run.measured, np.concatenate(move(run.measured.t), axis=1)
+rows = SelfTestSamples(seen.q, seen.qd, wanted, "ten seconds of a simulated closed loop")
 whole = Law(law, puma, SAMPLE_TIME)
-torques = recorded(whole, *rows)
+torques = recorded(whole, seen.q, seen.qd, wanted)
 off = np.abs(torques - run.measured.tau).max()
 print(f"the law in Python beside the simulated one: {off:.1e} N m")
 

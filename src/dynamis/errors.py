@@ -7,7 +7,7 @@ file of someone else's: it is never long, and never moves a terminal's cursor.
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 __all__ = [
@@ -98,8 +98,9 @@ class OptionError(DynamisError, ValueError):
 class KeywordError(OptionError, TypeError):
     """A keyword that a function does not take: the one `given`, and those `known`."""
 
-    def __init__(self, message: str, given: str = "", known: Iterable[str] = ()):
-        self.given, self.known = given, tuple(dict.fromkeys(known))
+    def __init__(self, message: str, given: str = "", known: Sequence[str] = ()):
+        words = known if isinstance(known, tuple | list) else ()
+        self.given, self.known = given, tuple(dict.fromkeys(map(str, words)))
         super().__init__(message, did_you_mean(given, self.known) if given else None)
 
 
