@@ -258,7 +258,8 @@ def refuse_unknown(function: Callable[..., Any], places: int, named: Mapping[str
         unknown = [word for word in unknown if closest(word, known)]
     if unknown:
         what = f"{_public_name(function)} has no keyword {shown(unknown[0])}"
-        raise KeywordError(what, unknown[0], known or takes.names)
+        every = [word for word in takes.names if word not in ("self", "cls")]
+        raise KeywordError(what, unknown[0], known or every)
 
 
 class _Takes(NamedTuple):

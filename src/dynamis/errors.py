@@ -101,7 +101,9 @@ class KeywordError(OptionError, TypeError):
     def __init__(self, message: str, given: str = "", known: Sequence[str] = ()):
         words = known if isinstance(known, tuple | list) else ()
         self.given, self.known = given, tuple(dict.fromkeys(map(str, words)))
-        super().__init__(message, did_you_mean(given, self.known) if given else None)
+        super().__init__(
+            message, did_you_mean(given, self.known) if isinstance(given, str) and given else None
+        )
 
 
 class SingularError(DynamisError, ArithmeticError):

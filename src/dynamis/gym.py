@@ -74,6 +74,8 @@ class _Reach:
         self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
         self._n, self._drives = self.robot.n, list(self.robot.active)
         self._seen = list(self.robot.driven)  # an arm's passive joints too
+        if not self._drives:
+            raise OptionError(f"robot {self.robot.name!r} has no drives: all joints are passive")
         free = np.array([FREE[kind] for kind in self.robot.joint_kinds])
         low, high = self.robot.limits.T
         self._low = np.where(np.isfinite(low), low, -free)

@@ -1,5 +1,7 @@
 """What is wrong with a controller is said by name."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -198,6 +200,25 @@ ON_PASSIVE = {
 def test_nothing_drives_a_passive_joint(drive):
     with pytest.raises(OptionError, match=r"joint '(joint1|left_elbow)'.*passive"):
         drive()
+
+
+@dataclass(frozen=True)
+class Late(dy.control.Controller):
+    """Drives the first joint from 0.15 s on."""
+
+    def step(self, arm, sample):
+        return [arm.select(sample.t > 0.15, 7.0, 0.0), -sample.q[1]], {}
+
+
+def test_a_law_that_drives_a_passive_joint_later_ends_in_its_safe_state():
+    run = dy.simulate(acrobot(), 0.2, controller=Late(), reference=MOVE)
+    assert not run.tau[:, 0].any() and run.states["computer.status"][-1, 0] > 0.0
+    assert "safe state" in run.message
+
+
+def test_inputs_of_a_linear_model_are_those_of_the_drives():
+    found = dy.control.linearise(acrobot(), [0.3, 0.2])
+    assert found.inputs == ("tau2",) and found.B.shape == (4, 1)
 
 
 def test_a_law_that_leaves_the_passive_joint_alone_drives_the_others():

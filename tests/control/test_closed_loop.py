@@ -142,7 +142,8 @@ def test_laws_know_the_losses_of_the_gears(arm, kind, compiled):
             robot, 0.4, dt=5e-4, q0=start, controller=laws[kind](model=model), reference=move
         )
         worst[name] = np.abs(run.error).max()
-    assert worst["exact"] < 0.2 * worst["lossless"]
+    share = 0.2 if kind == "adaptive" else 0.03  # which smooths Coulomb friction
+    assert worst["exact"] < share * worst["lossless"]
 
 
 @arms

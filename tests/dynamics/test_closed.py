@@ -276,6 +276,12 @@ def test_closed_is_next_to_the_size_of_the_mechanism(size):
     with pytest.raises(ClosureError, match="does not close"):
         robot.gravity_torque(q)
     robot.with_closure_limits(tolerance=1e-2).gravity_torque(q)
+    links = (
+        replace(x, xyz=tuple(np.add(x.xyz, [0.5 * (x.parent is None), 0, 0])))
+        for x in robot.model.links
+    )
+    moved = dy.Robot(replace(robot.model, links=tuple(links)))  # half a metre from its base
+    assert moved.chain.tolerance == pytest.approx(robot.chain.tolerance)
 
 
 def test_small_slides_move():

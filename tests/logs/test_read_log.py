@@ -1097,6 +1097,31 @@ def test_arrays_of_matlab_files_are_those_that_scipy_reads(tmp_path, packed):
         np.testing.assert_array_equal(found.read(name), expected, strict=name != "s.s.one")
 
 
+def test_single_cells_of_matlab_files_are_looked_into(tmp_path):
+    scipy_io, path = pytest.importorskip("scipy.io"), tmp_path / "run.mat"
+    q, cell = np.arange(6.0).reshape(3, 2), np.empty((1, 1), dtype=object)
+    cell[0, 0] = q
+    for packed in (False, True):
+        scipy_io.savemat(path, {"c": cell, "log": {"c": cell}}, do_compression=packed)
+        found = read_matlab(path, Allowance("", 1e9))
+        assert found.names == ("c", "log.c")
+        np.testing.assert_array_equal(found.read("log.c"), q)
+
+
+def test_damaged_matlab_files_are_refused(tmp_path):
+    """Where a bit of the packed bytes differs, the checksum behind them does."""
+    scipy_io, path = pytest.importorskip("scipy.io"), tmp_path / "run.mat"
+    scipy_io.savemat(path, {"q": np.sin(np.arange(300.0))}, do_compression=True)
+    sound = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for at in rng.integers(150, len(sound), 40):
+        bits = bytearray(sound)
+        bits[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bits)
+        with pytest.raises(FileError):
+            read_matlab(path, Allowance("", 1e9))
+
+
 def test_bad_matlab_files(tmp_path):
     scipy_io = pytest.importorskip("scipy.io")
     path = tmp_path / "run.mat"

@@ -15,7 +15,7 @@ from dynamis.cli.arguments import options
 from dynamis.errors import FileError, MissingPackageError
 from dynamis.interop import from_mjcf, to_mjcf
 from dynamis.model.formats.descriptions import PREFIX
-from dynamis.model.formats.packages import mesh_file
+from dynamis.model.formats.packages import mesh_file, package_folder
 
 MJCF = """<mujoco model="arm">
   <compiler angle="radian"/>
@@ -146,6 +146,36 @@ def test_packages_are_found_where_ros_lists_them(tmp_path, without_ros, monkeypa
         dy.load(urdf / "arm.xacro", run_xacro=True)
     monkeypatch.setenv(variable, f"{tmp_path / 'empty'}{os.pathsep}{tmp_path / 'ros'}")
     assert dy.load(urdf / "arm.xacro", run_xacro=True).model.links[0].xyz == (0.0, 0.0, 0.75)
+
+
+def test_an_argument_that_a_xacro_file_does_not_ask_for_is_refused(tmp_path, without_ros):
+    path = tmp_path / "arm.xacro"
+    path.write_text(XACRO)
+    assert dy.load(path, run_xacro={"h": 0.5}).model.links[0].xyz == (0.0, 0.0, 1.0)
+    with pytest.raises(FileError, match=r"(?s)no argument 'hh'.*did you mean 'h'"):
+        dy.load(path, run_xacro={"hh": 0.5})
+
+
+def test_packages_of_a_workspace_and_commented_names(tmp_path, without_ros, monkeypatch):
+    far = write_package(tmp_path / "src/repository/far", "far", a_stl="").parent
+    manifest = far / "package.xml"
+    manifest.write_text(manifest.read_text().replace("<name>", "<!-- <name>old</name> --><name>"))
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "src"))
+    assert package_folder("far", tmp_path / "else/where/arm.urdf") == far
+
+
+def test_meshes_that_a_saved_file_does_not_find_are_said(tmp_path, without_ros):
+    mesh = '<visual><geometry><mesh filename="package://arm/urdf/a.stl"/></geometry></visual>'
+    text = f"""<robot name="arm"><link name="base"/><link name="a">{mesh}</link>
+      <joint name="j1" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+      <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    urdf = write_package(tmp_path / "work/arm", "arm", a_stl="")
+    (urdf / "arm.urdf").write_text(text)
+    robot = dy.load(urdf / "arm.urdf")
+    robot.save(urdf / "again.urdf")
+    (tmp_path / "b/c/d/e").mkdir(parents=True)
+    with pytest.warns(dy.errors.DynamisWarning, match="package arm are not found"):
+        robot.save(tmp_path / "b/c/d/e/arm.urdf")
 
 
 def test_a_package_that_is_not_there_is_named_with_where_it_was_looked_for(tmp_path, without_ros):

@@ -385,7 +385,9 @@ def test_too_many_links_are_refused():
     with pytest.raises(FileError, match="has 20001 links, expected at most 10000"):
         model_from_urdf(urdf(link("b") + "".join(link(f"l{i}") for i in range(20_000))))
     with pytest.raises(FileError, match="more than 200000 XML elements"):
-        model_from_urdf(urdf("<a>" * 300_000))
+        model_from_urdf(urdf("<a/>" * 300_000))
+    with pytest.raises(FileError, match="more than 100 XML elements inside of each other"):
+        model_from_urdf(urdf("<a>" * 300))
 
 
 def test_meshes_are_never_opened():

@@ -98,6 +98,24 @@ def test_own_parameters_are_the_same_mechanism(mechanism):
         close(other.q, first.q)
 
 
+def smooth(link, i):
+    """Friction that an integrator resolves at once; the drive is that of the link."""
+    return replace(link, friction=dy.Friction(viscous=0.2), drive=replace(link.drive, coulomb=0.0))
+
+
+@settings(max_examples=15)
+@given(st.one_of(robots(3), chains(longest=3, rotors=True)))
+def test_the_torque_of_the_motors_gives_the_motion(robot):
+    """Through gears with losses, rotors reflected or bodies of their own."""
+    arm = with_links(robot, smooth)
+    q, qd, qdd = states(arm)
+    tau = arm.motor_torque(q, qd, qdd) * [m.gear for m in arm.chain.motors]
+    h = 1e-7
+    run = dy.simulate(arm, h, dt=h, q0=q, qd0=qd, torque=tau, check_step=False)
+    scale = 1.0 + np.abs(qdd).max() + np.abs(arm.forward_dynamics(q, qd, 0.0 * q)).max()
+    np.testing.assert_allclose((run.qd[-1] - qd) / h, qdd, atol=1e-4 * scale)
+
+
 def test_a_motor_keeps_its_share_of_a_friction_that_changes():
     robot = dy.load("puma560")
     values = np.asarray(robot.parameters.values) * 1.5

@@ -310,3 +310,19 @@ def test_a_copy_of_a_run_knows_the_error():
     run = dy.simulate(PENDULUM, 5.0, 0.05, check_step=False)
     for other in (copy.deepcopy(run), pickle.loads(pickle.dumps(run))):
         assert other.step_error == run.step_error is not None
+
+
+def test_a_check_of_functions_with_a_state_is_left_out():
+    """They give something else when they are asked again, or nothing."""
+    on = [False]
+
+    def push(t):
+        on[0] = on[0] or t >= 0.5
+        return [30.0 * on[0], 0.0, 0.0]
+
+    assert dy.simulate(PENDULUM, 1.0, q0=[-1.57, 0.0, 0.0], torque=push).step_error is None
+    asked = []
+    dy.simulate(PENDULUM, 0.1, torque=lambda t: asked.append(t) or [0.0] * 3, check_step=False)
+    rows = iter([[0.0] * 3] * len(asked))
+    run = dy.simulate(PENDULUM, 0.1, torque=lambda t: next(rows))
+    assert run.step_error is None and pickle.loads(pickle.dumps(run)).step_error is None

@@ -255,6 +255,17 @@ def test_a_module_that_is_changed_while_it_is_there_is_another(imported, way):
     assert digest_of(m.measure) != first
 
 
+def test_a_module_that_an_enclosing_function_imports_counts(imported):
+    text = """
+def made(limit):
+    import other
+    other.LIMIT = limit
+    return lambda run: run > other.LIMIT
+measure = made(1.5)"""
+    first, m = imported({"m": text, "other": "LIMIT = 0.0"}), sys.modules["m"]
+    assert digest_of(m.made(1.5)) == first != digest_of(m.made(2.5))
+
+
 def test_digests_are_the_same_in_other_processes(tmp_path):
     """Whatever order sets have there; the modules lie elsewhere, and one was read as byte code."""
     every = {f"a{k}": text for k, text in enumerate(MEASURES.values())}

@@ -423,8 +423,8 @@ def refuse_passive(robot: "Robot", tau: np.ndarray, what: str) -> None:
             raise OptionError(
                 f"{what} gives joint {robot.joint_names[joint]!r} {on[on != 0.0].flat[0]:.4g}, "
                 "expected 0: it is passive, nothing drives it",
-                "give 0 there (gains of zero for that joint), take `passive` out if it has a drive;"
-                " what the world does to a joint goes into external=...",
+                "take `passive` out of the model if the joint has a drive; else give 0 there: a "
+                "JointPID with gains of zero for it, or a law of your own",
             )
 
 

@@ -367,6 +367,8 @@ class Law:
         tau, after = stepped(self.controller, arm, sample)
         for v in tau:  # whatever went wrong inside; what is merely large is clipped
             good = good * _good(v, LARGEST_TORQUE if self.limit is None else NO_LIMIT)
+        for i in sorted(self.passive):  # nothing drives it: a torque there is a mistake of the law
+            good = good * (tau[i] == 0.0)
         safe = self._safe(x, place, speed, seen, arm, fn)
         torque, clipped = self._limited(tau, safe, good, fn)
         # an integral or an adaptation stays as it was while its torque does not act as computed

@@ -144,7 +144,7 @@ def linearise(
     """
     choice(output, "output", OUTPUTS)
     n = robot.dof
-    rest, own, drives = np.zeros(n), list(robot.independent), list(robot.driven)
+    rest, own, drives = np.zeros(n), list(robot.independent), list(robot.active)
     x = _point(robot, q, "q")
     xd = np.zeros(robot.n) if qd is None else _point(robot, qd, "qd")
     torque = _holding(robot, x, xd) if tau is None else _point(robot, tau, "tau")
@@ -154,7 +154,12 @@ def linearise(
     A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, len(drives)))
     A[:n, n:] = np.eye(n)
     A[n:, :n], A[n:, n:], by_torque = slopes
-    B[n:] = by_torque if drives == own else _by_drives(sliding, x, xd, torque)
+    known = not robot.model.closures or drives == own
+    B[n:] = (
+        by_torque[:, [own.index(k) for k in drives]]
+        if known
+        else _by_drives(sliding, x, xd, torque)
+    )
     C, outputs = _output(robot, x, output)
     positions, velocities = _names(own)
     system = StateSpace(

@@ -28,10 +28,11 @@ class MomentumObserver(Observer):
     r += (1 - exp(-K dt)) (mean tau_ext since the last sample - r): stable for every K dt, and a
     constant tau_ext is found without bias.
 
-    Friction, losses of gears with it, is that of the model at the measured velocity. At rest its
-    law gives the offset alone: what stiction carries there is reported as external torque, anywhere
-    between the two values of `stiction(robot)`. It is not filtered away: contacts below that level
-    cannot be told from it.
+    Friction, losses of gears with it, is that of the model at the measured velocity; of these
+    losses the share that accelerates rotors is reported as external torque. At rest its law gives
+    the offset alone: what stiction carries there is reported as external torque, anywhere between
+    the two values of `stiction(robot)`. It is not filtered away: contacts below that level cannot
+    be told from it.
     """
 
     gain: Gain

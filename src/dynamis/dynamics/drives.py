@@ -36,8 +36,12 @@ def motor_rate(motor: Motor, rates: Scalars) -> Any:
     return combined(motor.row, rates[: len(motor.row)], 0)
 
 
-def motor_torque(chain: Chain, load: Scalars, xd: Scalars, fn: Functions) -> list:
+def motor_torque(
+    chain: Chain, load: Scalars, xd: Scalars, fn: Functions, rotor_load: Scalars | None = None
+) -> list:
     """Gear input torque for a load on the joints: load / G, lossy in the direction of power.
+
+    `rotor_load` is a load on the rotors themselves.
 
     A motor that drives gives load / (G eta); one driven back gets load eta / G; at rest the gear
     is taken as lossless. With a gear matrix the load is shared by G^-T (triangular coupling).
@@ -46,6 +50,8 @@ def motor_torque(chain: Chain, load: Scalars, xd: Scalars, fn: Functions) -> lis
     result = []
     for i, motor in enumerate(chain.motors):
         ideal = carried[i] / motor.gear
+        if rotor_load is not None:
+            ideal = ideal + rotor_load[i]
         power = ideal * (motor.gear * motor_rate(motor, xd))
         result.append(ideal * input_factor(motor, power, fn))
     return result

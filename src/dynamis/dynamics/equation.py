@@ -152,7 +152,8 @@ def motor_torque(
 ) -> list:  # fmt: skip
     """Torque of every motor: its rotor, its own friction, and the joint's load through the gear.
 
-    `closing` is what closures add to the loads of the joints.
+    `closing` is what closures add to the loads of the joints. What the motion of its carrier does
+    to a rotor that is a body of the tree counts as load: it is that of 1 / G of its own rate.
     """
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
@@ -168,21 +169,20 @@ def motor_torque(
         joint_side = plus(joint_side, closing)
     if friction.load_dependent(chain):
         joint_side = plus(joint_side, load_friction(chain, q, qd, qdd, fn))
-    geared = drives.motor_torque(chain, joint_side, xd, fn)
-    result = []
-    for i, motor in enumerate(chain.motors):
-        rotor = motor.inertia * drives.motor_rate(motor, xdd) / motor.gear
-        if chain.rotors:
-            rotor = tree[chain.links + i]
-        result.append(geared[i] + rotor + friction.motor_friction(chain, i, xd, fn) / motor.gear)
-    return result
+    rotors = [m.inertia * drives.motor_rate(m, xdd) / m.gear for m in chain.motors]
+    carried = less(tree[chain.links :], rotors) if chain.rotors else None
+    geared = drives.motor_torque(chain, joint_side, xd, fn, carried)
+    return [
+        geared[i] + rotor + friction.motor_friction(chain, i, xd, fn) / motor.gear
+        for i, (motor, rotor) in enumerate(zip(chain.motors, rotors, strict=True))
+    ]
 
 
 def gear_losses(chain: Chain, tau: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:
     """Torque that drives must add to tau, of a motion without losses, for those of their gears.
 
     What goes through a gear is the motor's share less its own friction and what accelerates its
-    rotor; a rotor that is a body of the tree (`rotors="full"`) counts as behind the gear.
+    rotor about its axis, as in `motor_torque`.
     """
     through = _through_gears(chain, tau, qd, qdd, fn)
     return drives.felt(chain, [T * (factor - 1.0) for T, factor in through])
@@ -201,7 +201,6 @@ def _through_gears(
     u, ud, xd = drives.speeds(chain, qd), drives.speeds(chain, qdd), coupling.rates(chain, qd)
     found = []
     for i, (motor, share) in enumerate(zip(chain.motors, drives.shares(chain, tau), strict=True)):
-        rotor = 0.0 if chain.rotors else motor.inertia * ud[i]
-        through = share - rotor - friction.motor_friction(chain, i, xd, fn)
+        through = share - motor.inertia * ud[i] - friction.motor_friction(chain, i, xd, fn)
         found.append((through, drives.input_factor(motor, through * u[i], fn)))
     return found

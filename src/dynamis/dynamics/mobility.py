@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ..errors import SymbolError
-from ..model.chain import Chain, Mobility, chain
+from ..model.chain import Chain, ChainClosure, Mobility, chain
 from ..model.closure import KINDS
 from ..model.model import Model
 from ..spatial.functions import MATH
-from ..spatial.vectors import inner, transposed
+from ..spatial.vectors import ZERO, inner, transposed
 from .closures import closure_error, closure_jacobian
 from .equation import mass_matrix
 from .forward_dynamics import pivots_from_tip, solve
@@ -48,7 +48,7 @@ def model_mobility(model: Model) -> Mobility:
         row, left = found
         what = f"no assembly was found: {model.closure_rows[row]} stays open by {left:.3g} m or rad"
         return Mobility((), (), (), reason=what)
-    tolerance = min(found.tolerance, TOLERANCE * size(c))
+    tolerance = min(found.tolerance, TOLERANCE * loop_size(c))
     return found._replace(augmented=_weightless(c, starts), tolerance=tolerance)
 
 
@@ -110,6 +110,25 @@ def size(c: Chain) -> float:
     places = [math.dist(joint.placement.p, (0.0, 0.0, 0.0)) for joint in c.joints]
     ends = [math.dist(frame.p, (0.0, 0.0, 0.0)) for x in c.closures for _, frame in x.ends]
     found = max([*places, *ends, *(x.length or 0.0 for x in c.closures)])
+    return found if found > 1e-9 else 1e-3  # of slides through one point, nobody knows
+
+
+def loop_size(c: Chain) -> float:
+    """The largest length within a loop, m, wherever the loop is mounted; that of the smallest."""
+    return min(_length(c, x) for x in c.closures)
+
+
+def _length(c: Chain, closure: ChainClosure) -> float:
+    """The largest length of a loop: of its links, and between joints on what carries it."""
+    paths = [c.ancestors(link) for link, _ in closure.ends]
+    shared = {*paths[0]} & {*paths[1]}
+    lengths, mounts = [closure.length or 0.0], []
+    for path, (_, frame) in zip(paths, closure.ends, strict=True):
+        own = [i for i in path if i not in shared]
+        points = [frame.p, *(c.joints[i].placement.p for i in own)]
+        lengths += [math.dist(p, ZERO) for p in points[:-1]]
+        mounts.append(points[-1])  # on the link that carries the loop, or on the base
+    found = max(*lengths, math.dist(*mounts))
     return found if found > 1e-9 else 1e-3  # of slides through one point, nobody knows
 
 

@@ -8,6 +8,7 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from ..dynamics import kinematics
 from ..errors import OptionError, SymbolError, counted, shown, warn
 from ..lazy import cached_property
 from ..model.model import Model
-from ..model.quantity import Expression
+from ..model.quantity import CONSTANTS, FUNCTIONS, Expression
 from ..progress import stage
 from . import closed as forms
 from .closed import Closed
@@ -56,7 +57,8 @@ def _with_gravity(model: Model, name: Any) -> Model:
     if not isinstance(name, str):
         raise OptionError(f"gravity is {shown(name)}, expected the name of a symbol")
     fixed = not any(isinstance(x, Expression) for x in model.gravity)
-    if not (fixed and name.isidentifier()):
+    taken = iskeyword(name) or name in (*CONSTANTS, *FUNCTIONS)
+    if not fixed or taken or not name.isidentifier():
         raise OptionError(f"gravity of robot {model.name!r} cannot be called {name!r}")
     if name in (*model.symbols, *(str(x) for row in coordinates(model.n) for x in row)):
         raise OptionError(f"gravity cannot be called {name!r}: the robot has that symbol")

@@ -92,7 +92,8 @@ def step(
 ) -> tuple[Any, Any]:  # fmt: skip
     """(q, qd) after dt seconds under a torque that stays: one Runge-Kutta step of the smooth arm.
 
-    Friction as it slides; nothing that holds (static friction) or hits (stops). `wrench` is that of
+    Friction as it slides; nothing that holds (static friction) or hits (stops), and gears lose
+    nothing, as in `forward_dynamics`. `wrench` is that of
     `inverse_dynamics`; in the tool frame it stays too.
     """
     given = {"q": q, "qd": qd, "tau": tau, "dt": dt, "wrench": wrench, "parameters": parameters}

@@ -1,9 +1,9 @@
 """MATLAB files of version 5 to 7 as tables: arrays of numbers, those inside of structs as "log.q".
 
 The format is that of "MAT-File Format" (MathWorks): elements, each a kind, a size and bytes. Only
-structs are looked into; cells, texts and objects are stepped over by their size. A reader that
-makes an object of each takes minutes for a packed file of some hundred kB, and nested cells
-overflow its stack.
+single structs, objects and cells are looked into; texts and all else are stepped over by their
+size. A reader that makes an object of each cell takes minutes for a packed file of some hundred
+kB, and nested cells overflow its stack.
 """
 
 import math
@@ -22,7 +22,10 @@ from .table import Allowance, Table, distinct, reading
 MATLAB = "save it as -v7 in MATLAB, or write CSV"
 HEADER = 128  # bytes; the last two give the order of bytes
 MATRIX, COMPRESSED = 14, 15  # kinds of elements
-CLASS, STRUCT = 0xFF, 2  # of an array, by the lowest byte of its flags
+CLASS = 0xFF  # of an array, the lowest byte of its flags
+CELL, STRUCT, OBJECT = 1, 2, 3
+HOLDERS = (CELL, STRUCT, OBJECT)  # classes that are looked into where they hold one thing
+HEAD = 40  # bytes of a packed element: its tag, flags and two dimensions
 NO_NUMBERS = 0x0A00  # flags of complex numbers and of logical values
 STORED = dict(enumerate(("i1", "u1", "i2", "u2", "i4", "u4", "f4"), 1))
 STORED |= {9: "f8", 12: "i8", 13: "u8"}
@@ -30,6 +33,7 @@ NUMBERS = dict(enumerate(("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", 
 MOST_FIELDS = 65536  # variables and fields of structs, of any class
 PIECE = 1 << 14  # packed bytes at a time, which hold a thousand times as many at most
 SHORT = "an element is longer than what holds it: was the file cut short?"
+DAMAGED = "packed bytes are damaged: an element is not as long as it says, or its checksum differs"
 DEEPEST = 32  # structs inside of structs
 LONGEST = 256  # bytes of a name; MATLAB's own have 63
 
@@ -83,7 +87,7 @@ def _variables(data: memoryview, order: str, allowance: Allowance) -> Iterator[t
     for kind, element in _elements(data, order):
         body, size = element, len(element)
         if kind == COMPRESSED:
-            head = zlib.decompressobj().decompress(body, 24)  # its tag and flags
+            head = zlib.decompressobj().decompress(body, HEAD)
             size = struct.unpack_from(f"{order}4xI", head)[0] if _numeric(head[8:], order) else 0
         elif kind != MATRIX:
             raise ValueError(f"it has an element of kind {kind} where a variable is expected")
@@ -95,14 +99,16 @@ def _variables(data: memoryview, order: str, allowance: Allowance) -> Iterator[t
 
 
 def _unpacked(packed: memoryview, size: int) -> memoryview:
-    """The first `size` bytes of a packed element."""
+    """The `size` bytes of a packed element, with the checksum behind them."""
     unpacker, found, at = zlib.decompressobj(), bytearray(size), 0
     for k in range(0, len(packed), PIECE):
-        part = unpacker.decompress(packed[k : k + PIECE])[: size - at]
+        part = unpacker.decompress(packed[k : k + PIECE])
+        if at + len(part) > size:
+            raise ValueError(DAMAGED)
         found[at : at + len(part)] = part
         at += len(part)
-    if at < size:
-        raise ValueError(SHORT)
+    if at < size or not unpacker.eof:
+        raise ValueError(DAMAGED)
     return memoryview(found)
 
 
@@ -123,7 +129,10 @@ def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
 def _flat(
     name: str, body: memoryview, order: str, seen: Iterator[int], depth: int = 0
 ) -> Iterator[tuple[str, Numbers]]:
-    """A variable or a field: its numbers, or those of the fields of a struct behind a point."""
+    """A variable or a field: its numbers, or those of the fields of a struct behind a point.
+
+    A cell around one thing has that thing's numbers.
+    """
     if next(seen) > MOST_FIELDS:
         raise ValueError(f"it has more than {MOST_FIELDS} variables and fields")
     if not _numeric(body, order):
@@ -137,16 +146,25 @@ def _flat(
     if kind in NUMBERS:
         stored, data = _next(parts)
         yield name, Numbers(NUMBERS[kind], shape, order + STORED[stored], data)
-    elif math.prod(shape) == 1:
-        yield from _fields(name, parts, order, seen, depth + 1)
+        return
+    if depth >= DEEPEST:
+        raise ValueError(f"it has more than {DEEPEST} structs inside of each other")
+    if kind == CELL:
+        yield from _flat(name, _matrix(_next(parts)), order, seen, depth + 1)
+        return
+    if kind == OBJECT:
+        _next(parts)  # the name of its class
+    yield from _fields(name, parts, order, seen, depth + 1)
 
 
 def _numeric(body: Any, order: str) -> bool:
-    """Whether an array, of which the first bytes suffice, is of real numbers, or a struct."""
+    """Whether an array, of which the first bytes suffice, is of real numbers or holds one thing."""
     if len(body) < 12:  # an empty one has no flags
         return False
     flags = struct.unpack_from(f"{order}I", body, 8)[0]
-    return flags & CLASS == STRUCT or (flags & CLASS in NUMBERS and not flags & NO_NUMBERS)
+    if flags & CLASS in HOLDERS:
+        return len(body) >= HEAD - 8 and struct.unpack_from(f"{order}III", body, 20) == (8, 1, 1)
+    return flags & CLASS in NUMBERS and not flags & NO_NUMBERS
 
 
 def _fields(
@@ -157,14 +175,18 @@ def _fields(
     depth: int,
 ) -> Iterator[tuple[str, Numbers]]:
     """Numbers of the fields of one struct, of which class, shape and name were read."""
-    if depth > DEEPEST:
-        raise ValueError(f"it has more than {DEEPEST} structs inside of each other")
     (width,), (_, names) = _integers(parts, order), _next(parts)
-    for k, (kind, body) in enumerate(parts):
-        if kind != MATRIX:
-            raise ValueError(f"it has an element of kind {kind} where a field is expected")
+    for k, part in enumerate(parts):
         field = _text(names[k * width : (k + 1) * width])
-        yield from _flat(f"{name}.{field}", body, order, seen, depth)
+        yield from _flat(f"{name}.{field}", _matrix(part), order, seen, depth)
+
+
+def _matrix(part: tuple[int, memoryview]) -> memoryview:
+    """The bytes of an element that must be an array."""
+    kind, body = part
+    if kind != MATRIX:
+        raise ValueError(f"it has an element of kind {kind} where a field is expected")
+    return body
 
 
 def _next(parts: Iterator[tuple[int, memoryview]]) -> tuple[int, memoryview]:

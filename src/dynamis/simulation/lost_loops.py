@@ -61,7 +61,7 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
 def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray) -> str:
     """What is wrong with a step that led to q, and what to do about it."""
     tolerance, near = plant.chain.tolerance, _singular(s, q)
-    if not figures.fall < FALL:
+    if near and not figures.fall < FALL:
         return f"the closures lose rank, beyond it the motion is not determined{near}"
     ratio, most = float(np.sqrt(figures.departure)), most_departure(plant.order)
     if ratio > most:

@@ -152,8 +152,6 @@ def losses(
 def lossy_matrix(chain: Chain, M: Sequence[Scalars], loss: Scalars) -> list[list[Any]]:
     """M with the rotors as the joints feel them through the gears: J becomes loss J."""
     new = [list(row) for row in M]
-    if chain.rotors:
-        return new
     for motor, row, factor in zip(chain.motors, rows(chain), loss, strict=True):
         for i, wi in enumerate(row):
             for j, wj in enumerate(row):

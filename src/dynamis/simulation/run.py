@@ -126,9 +126,14 @@ class Run:
 
         The run, or parts of a long one, is done again in half steps where a few of its steps leave
         a doubt. What counts is an error above 1 % of a joint's range of motion and 1e-3 (rad, m).
-        None also of runs that diverged, of integrators that choose their steps, and on a GPU.
+        Of more than 4000 steps only parts are done again: what a chaotic motion makes of an error
+        over a longer time is not seen. None also of runs that diverged, of integrators that choose
+        their steps, on a GPU, and where functions of time give something else when asked again.
         """
-        return None if self._step is None else self._step.error(self.numpy())
+        try:
+            return None if self._step is None else self._step.error(self.numpy())
+        except Exception:  # functions of the user's that cannot be asked again
+            return None
 
     @cached_property
     def _beyond(self) -> tuple[list[Beyond], list[Beyond]]:

@@ -118,10 +118,11 @@ class StepCheck:
         if (total <= DOUBT * LEAST).all():
             return None
         moved = np.ptp(np.ascontiguousarray(q.T), axis=1)
-        limit = np.maximum(SHARE * moved, LEAST)
+        rounding = 4.0 * np.finfo(q.dtype).eps * rows * self.every * np.abs(q).max(axis=0)
+        limit = np.maximum(SHARE * moved, np.maximum(LEAST, rounding))
         if of_function:
             known = s.dt, np.nan_to_num(total, nan=np.inf)
-            return self._worded(np.fmin(total, moved), limit, run.t[rows], False, known)
+            return self._worded(np.fmin(total, moved), limit, run.t[rows], True, known)
         return None if (total <= DOUBT * limit).all() else self._global(run.t, q, limit)
 
     # local errors
@@ -205,6 +206,10 @@ class StepCheck:
             worst = sum(np.abs(x - y).max(axis=0) for x, y in pairs) / share
             return np.where(np.isfinite(worst), worst, np.inf) / (1.0 - ratio**-s.tableau.order)
 
+        if s.forces:  # they may have changed since, or have a state of their own
+            same = (np.array_equal(self._again(x, 1), y) for x, y in zip(spans, own, strict=True))
+            if not all(same):
+                return None
         parts, fine = 2, [self._again(span, 2) for span in spans]
         error = last = apart(own, fine, 2.0)
         if not (error > limit).any():
@@ -288,7 +293,7 @@ def step_check(recorder: "RunRecorder", x0: np.ndarray, loops: Loops) -> StepChe
     near = _rows_to_keep(last, every)
     kept = recorder.rows[member][near]
     one = s if s.count == 1 else _of_arm(s, member)
-    start = x0[member : member + 1]
+    start = x0[member : member + 1].copy()
     return StepCheck(one, recorder.m, loops, every * s.thin, member, near[1], kept, start)
 
 

@@ -54,7 +54,7 @@ OUTSIDE = {
     "builtins": "open|input|eval|exec|globals|__import__",
     "_io": "open",
     "os": "environb?|getenvb?",
-    "sys": "argv|stdin",
+    "sys": "argv|stdin|modules|_getframe",
     "importlib": "import_module",
     "numpy": "load|loadtxt|genfromtxt|fromfile|memmap",
 }
@@ -259,6 +259,7 @@ def _used(function: FunctionType, trail: str) -> dict[str, Any]:
         _refuse_outside("builtins.open", f"{trail}, {name}," if trail else name)
     wanted = [x for code in every for x in _loaded(code)]  # global names, and attributes of them
     used = {name: held[name] for name, _ in wanted if name in held and name not in OF_MODULES}
+    used |= _enclosed_modules(function)
     for name, attribute in wanted:
         found = used.get(name)
         if isinstance(found, ModuleType):
@@ -270,6 +271,16 @@ def _used(function: FunctionType, trail: str) -> dict[str, Any]:
         for name in names if _installed(module.__name__) else ():
             _refuse_outside(f"{module.__name__}.{name}", trail)
     return used | _attributes(used, names)
+
+
+def _enclosed_modules(function: FunctionType) -> dict[str, ModuleType]:
+    """Modules that the function around it has imported."""
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not bound yet
+            if isinstance(cell.cell_contents, ModuleType):
+                found[name] = cell.cell_contents
+    return found
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:

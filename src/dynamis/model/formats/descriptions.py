@@ -29,6 +29,7 @@ LIST = "`python -m robot_descriptions list` names them all"
 CLONED = re.compile(r"_clone_to_cache\(\s*[\"']([^\"']+)[\"']")
 PATHS = ("URDF_PATH", "MJCF_PATH", "XACRO_PATH", "SDF_PATH")
 MISSING = 90  # exit code of xacro's process if there is no folder of a package; it says its name
+UNKNOWN = 91  # if the file does not ask for an argument; it says its name, then those it asks for
 # xacro with our search for packages instead of ROS's
 XACRO = f"""
 import runpy, sys
@@ -43,6 +44,23 @@ def find(name):
         raise SystemExit({MISSING})
     return str(folder)
 substitution_args._eval_find = substitution_args._eval_dict["find"] = find
+class Given(dict):
+    asked = set()
+    def __contains__(self, name):
+        self.asked.add(name)
+        return super().__contains__(name)
+    def __getitem__(self, name):
+        self.asked.add(name)
+        return super().__getitem__(name)
+process = xacro.process_doc
+def process_doc(doc, mappings=None, **options):
+    given = Given(mappings or {{}})
+    process(doc, given, **options)
+    unknown = sorted({{*(mappings or {{}})}} - Given.asked)
+    if unknown:
+        print(unknown[0], *sorted(Given.asked), file=sys.stderr)
+        raise SystemExit({UNKNOWN})
+xacro.process_doc = process_doc
 xacro.main()
 """
 FIND = """
@@ -93,6 +111,9 @@ def expanded(path: Path, arguments: Mapping[str, str] | None) -> bytes:
             f"looked for a package.xml with this name, or a folder called so, in {places(path)}; "
             "put the package beside this one, or its parent folder into ROS_PACKAGE_PATH",
         )
+    if done.returncode == UNKNOWN:
+        name, *known = done.stderr.decode(errors="replace").strip().splitlines()[-1].split(" ")
+        raise FileError(f"{path} asks for no argument {name!r}", did_you_mean(name, known))
     if done.returncode:
         raise FileError(f"{path}: xacro failed: {said}")
     return done.stdout

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 DEEPEST = 8  # folders from that of a package down to a file of it
 BESIDE = 2  # folders above a package in which others may be: a stack, a workspace
 NAME = re.compile(rb"<name>\s*([\w-]+)\s*</name>")
+COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 LARGEST_MANIFEST = 1_000_000  # bytes
 LISTS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")
 MESHES = (".stl", ".obj", ".glb", ".gltf", ".dae", ".ply", ".off")
@@ -49,6 +50,7 @@ def _listed(name: str) -> Iterator[Path]:
     for folder in map(Path, filter(None, packages)):
         yield folder
         yield from _inside(folder, name)
+        yield from _inside(folder, name, "*/*/package.xml")  # workspace/src/REPOSITORY/PACKAGE
     for prefix in map(Path, filter(None, prefixes)):
         yield prefix / "share" / name
 
@@ -65,11 +67,11 @@ def folders_above(path: Path) -> list[Path]:
     return above[: root + BESIDE + 1]
 
 
-def _inside(folder: Path, name: str) -> Iterator[Path]:
+def _inside(folder: Path, name: str, pattern: str = "*/package.xml") -> Iterator[Path]:
     """Folders in this one: that of the name first, then those with a package.xml, in order."""
     yield folder / name
     try:
-        yield from sorted(path.parent for path in folder.glob("*/package.xml"))
+        yield from sorted(path.parent for path in folder.glob(pattern))
     except OSError:  # a folder that may not be listed
         return
 
@@ -81,7 +83,7 @@ def _package_name(folder: Path) -> str:
         if not manifest.is_file():
             return folder.name
         with manifest.open("rb") as file:
-            found = NAME.search(file.read(LARGEST_MANIFEST))
+            found = NAME.search(COMMENT.sub(b"", file.read(LARGEST_MANIFEST)))
     except OSError:
         return ""
     return found[1].decode() if found else ""

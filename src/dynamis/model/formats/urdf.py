@@ -22,7 +22,7 @@ from ..quantity import quantity
 from .tables import check_count, located
 from .urdf_elements import MOVING, NO_LIMIT, Sketch, UrdfJoint, UrdfLink, parsed, sketch
 from .urdf_extension import extend, number_joints, restored
-from .urdf_kept import kept_elements, put_back
+from .urdf_kept import kept_elements, packages_lost, put_back
 from .urdf_write import standard_robot
 
 
@@ -72,6 +72,11 @@ def urdf_text(model: Model, folder: Path | None = None) -> str:
         warn(
             f"not all elements of the URDF of {model.name!r} have a place in this one: left out: "
             f"{', '.join(lost)}"
+        )
+    if names := packages_lost(model.kept_elements, folder):
+        warn(
+            f"meshes of {model.name!r} in the package {', '.join(names)} are not found from the "
+            "new file: save it below the package, or put the package's folder into ROS_PACKAGE_PATH"
         )
     indent(element)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(element, encoding="unicode") + "\n"

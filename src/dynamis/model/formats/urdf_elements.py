@@ -34,11 +34,12 @@ NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 # ROS: a variable of the shell, or else this
 OPTIONAL = re.compile(r"\$\(optenv\s+\w+\s+([^()$]*)\)")
 XACRO = (
-    "this is a xacro file that was not expanded: run `xacro in.xacro > out.urdf` first, or load "
-    "it with run_xacro=True, which runs what the file says"
+    "this is a xacro file that was not expanded: run `xacro in.xacro > out.urdf` first, or call it "
+    ".xacro and load it with run_xacro=True, which runs what the file says"
 )
 URDF = "a URDF: <robot> with links, joints"
 MOST_ELEMENTS = 200_000  # of XML; a robot of a thousand links has some ten thousand
+DEEPEST = 100  # elements inside of each other; SDF nests models
 
 
 @dataclass(frozen=True)
@@ -85,17 +86,20 @@ class _Elements(ContentHandler):
 
     def __init__(self, text: bool) -> None:
         super().__init__()
-        self.builder, self.count, self.text = TreeBuilder(), 0, text
+        self.builder, self.count, self.depth, self.text = TreeBuilder(), 0, 0, text
 
     def startElement(self, name: str, attrs: Any) -> None:
         """An element begins."""
-        self.count += 1
+        self.count, self.depth = self.count + 1, self.depth + 1
+        if self.depth > DEEPEST:
+            raise FileError(f"has more than {DEEPEST} XML elements inside of each other")
         if self.count > MOST_ELEMENTS:
             raise FileError(f"has more than {MOST_ELEMENTS} XML elements, expected a robot")
         self.builder.start(name, dict(attrs))
 
     def endElement(self, name: str) -> None:
         """An element ends."""
+        self.depth -= 1
         self.builder.end(name)
 
     def characters(self, content: str) -> None:

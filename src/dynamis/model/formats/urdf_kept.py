@@ -12,12 +12,14 @@ from xml.etree.ElementTree import Element
 
 from ...errors import worded
 from ..model import KeptElements, Model
+from .packages import mesh_file
 from .urdf_elements import EXTENSION
 
 # what the writer makes itself
 LINK_TAGS = ("inertial",)
 JOINT_TAGS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic", EXTENSION)
 ROBOT_TAGS = ("link", "joint", EXTENSION)
+PACKAGE = "package://"
 FILES = ("mesh", "texture")  # elements whose filename is that of a file; a plugin's is a library's
 
 
@@ -99,6 +101,21 @@ def put_back(robot: Element, model: Model, folder: Path | None) -> list[str]:
             robot.append(_moved(element, kept.folder, folder))
     robot.attrib |= {k: text for k, text in kept.attributes.items() if k not in robot.attrib}
     return [f"<{tag}> of {worded(dict.fromkeys(names))}" for tag, names in lost.items()]
+
+
+def packages_lost(kept: KeptElements | None, folder: Path | None) -> list[str]:
+    """Packages whose meshes are found from the file that was read, but not from `folder`."""
+    if kept is None or kept.folder is None or folder is None or folder == kept.folder:
+        return []
+    rows = (*kept.links.values(), *kept.joints.values(), kept.robot)
+    names = {
+        str(part.get("filename"))
+        for row in rows for element in row for part in element.iter()
+        if part.tag in FILES and str(part.get("filename")).startswith(PACKAGE)
+    }  # fmt: skip
+    old, new = (place / "robot.urdf" for place in (kept.folder, folder))
+    lost = [x for x in names if mesh_file(x, old) is not None and mesh_file(x, new) is None]
+    return sorted({x.removeprefix(PACKAGE).partition("/")[0] for x in lost})
 
 
 def _joints_named(element: Element) -> Iterator[str]:

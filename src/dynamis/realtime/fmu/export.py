@@ -212,7 +212,7 @@ def arm_unit(robot: "Robot", plant: Assembly, fmi: str) -> Unit:
     v.add("q0", robot, 0, "position at the start", "parameter", every, home, **fixed)
     v.add("qd0", robot, 1, "velocity at the start", "parameter", every, 0.0, **fixed)
     h = v.one("h", "longest step of the integrator", "parameter", "s", start=dt, **fixed)
-    tau = v.add("tau", robot, 3, "torque or force of the drive", "input", robot.driven, 0.0)
+    tau = v.add("tau", robot, 3, "torque or force of the drive", "input", robot.active, 0.0)
     q = v.add("q", robot, 0, "position", "output", every)
     v.add("qd", robot, 1, "velocity", "output", every)
     program = plant.plant_task.program()
@@ -222,7 +222,7 @@ def arm_unit(robot: "Robot", plant: Assembly, fmi: str) -> Unit:
         __package__, "fmu_arm.c", PLANT=body, N=n, N2=2 * n, H=h, Q=q, TAU=tau,
         DT=literal(dt, DOUBLE), LOSSES=plant.slots.sizes["loss"], **places,
         CLOSED=bool(robot.model.closures), HOME=_filled(1, home),
-        COMMANDS=_placed(at["command"].start, robot.driven, tau),
+        COMMANDS=_placed(at["command"].start, robot.active, tau),
     )  # fmt: skip
     code = f"{c_branchless.helpers('float64', body)}\n{code}"
     stops = any(plant.s.stops)
