@@ -89,7 +89,7 @@ def install_command(extra: str) -> str:
 
 
 def _required(lines: Sequence[str], extra: str) -> Iterator[str]:
-    """What an extra requires, from lines of the package's metadata; extras it names resolved."""
+    """Requirements of an extra, from lines of the package's metadata; extras it names resolved."""
     own = __name__.partition(".")[0]
     for line in lines:
         requirement, _, marker = (part.strip() for part in line.partition(";"))

@@ -49,7 +49,7 @@ class Stage:
         self.over = threading.Event()
 
     def __call__(self, done: float) -> None:
-        """How many steps are done."""
+        """Number of steps done."""
         self.done = done
         self._update()
 
@@ -68,7 +68,7 @@ class Stage:
 
     @property
     def line(self) -> str:
-        """What a log is told."""
+        """The line for a log."""
         if not (self.total and self.done):
             return f"{self.title} ..."
         share = self.done / self.total

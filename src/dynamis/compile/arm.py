@@ -116,7 +116,7 @@ class Arm:
         return friction.driven_load_friction(self.chain, qd, tau, self.fn)
 
     def gear_losses(self, tau: Scalars, qd: Scalars, qdd: Scalars) -> Scalars | None:
-        """What drives must add to torques tau for the losses of their gears, (n,).
+        """Torques that drives must add to tau for the losses of their gears, (n,).
 
         `tau` is the torque of the motion without losses; None where gears lose nothing.
         """
@@ -126,7 +126,7 @@ class Arm:
         return equation.gear_losses(self.chain, tau, qd, qdd, self.fn)
 
     def driven_gear_losses(self, tau: Scalars, qd: Scalars) -> Scalars | None:
-        """What gears take away of torques tau of the drives, (n,); None where they lose nothing.
+        """Torques that gears take away of the drives' tau, (n,); None where they lose nothing.
 
         Rotors are taken to turn at a steady speed.
         """

@@ -45,7 +45,7 @@ class Function:
 
     @property
     def title(self) -> str:
-        """What users know it by."""
+        """The name that users know."""
         return f"{self.name} of {self.owner}" if self.owner else self.name
 
     @cached_property

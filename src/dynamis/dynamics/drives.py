@@ -94,7 +94,7 @@ def rows(chain: Chain) -> list[list[Any]]:
 
 
 def shares(chain: Chain, tau: Scalars) -> list[Any]:
-    """What each motor contributes, in units of its joint, to the torques tau of the coordinates."""
+    """Share of each motor, in units of its joint, in the torques tau of the coordinates."""
     if chain.coupling is None:
         return shared(chain, list(tau))
     load: list[Any] = [0.0] * len(chain.motors)

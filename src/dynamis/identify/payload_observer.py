@@ -458,7 +458,7 @@ def _correlation(
 def _alike(
     correlated: Scalars, squared: Scalars, noise: Scalars, cutoff: Any, fn: Functions
 ) -> list[Any]:
-    """How many rows of every joint count as one, since residuals are alike for a time T.
+    """Number of rows of every joint that count as one: residuals are alike for a time T.
 
     With rho(u) = exp(-u / T) the sums give X = T K / (T + K), K the kernel: T = X K / (K - X).
     """

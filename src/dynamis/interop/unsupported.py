@@ -84,7 +84,7 @@ def warn_unsupported(
 
 
 def shapes(model: Model) -> list[str]:
-    """What of a URDF's shapes a format that could draw them is not given, in words."""
+    """Shapes of a URDF that a format which could draw them is not given, in words."""
     words = words_of(model.kept_elements)
     return [f"{x} of its URDF" for x in words if x in ("<visual>", "<collision>")]
 

@@ -100,7 +100,7 @@ class Closure:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Its conditions: "x", "y", "z", "about x", ..., or "length".
+        """Conditions of the closure: "x", "y", "z", "about x", ..., or "length".
 
         "about x cross y": x of the first frame, y of the second.
         """

@@ -292,7 +292,7 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
 
 
 def _drive_changes(link: Link, motor: Motor, p: Mapping[str, float]) -> dict[str, Any]:
-    """What a drive gives otherwise: rotor, friction of the motor and unbalance, on its own side."""
+    """Changed fields of a drive: rotor, friction of the motor and unbalance, on its own side."""
     G = motor.gear
     if G == 0.0 and motor.inertia != 0.0:
         raise ModelError(f"joint {link.joint_name!r} has gear 0: no rotor inertia can reach it")

@@ -56,7 +56,7 @@ def _moment(robot: "Robot", i: int, S: Symmetric) -> float:
 
 
 def _size(robot: "Robot", i: int, c: Vector, x: Numbers) -> float:
-    """How far from its centre of mass the joints of a link are, and its tool."""
+    """Distance of a link's joints, and of its tool, from its centre of mass."""
     model, chain = robot.model, robot.chain
     ends = [math.hypot(*c)]
     for j, parent in enumerate(model.parents):

@@ -66,7 +66,7 @@ ALL_JOINTS = {  # arguments of all joints, and how to have them from those of th
 
 
 def drive_hint(owner: "Robot | Calls", name: str, shape: tuple[int, ...]) -> str | None:
-    """What to write where an argument holds the drives alone instead of all joints, or the reverse.
+    """Hint where an argument holds the drives alone instead of all joints, or the reverse.
 
     None where that is not what is wrong.
     """

@@ -38,7 +38,7 @@ AT_REST = 1e-6  # rad/s or m/s: below, velocities are rounding, in single precis
 
 
 class LoopFigures(NamedTuple):
-    """How a step and the loops agree."""
+    """Agreement of a step with the loops."""
 
     opening: Any  # the largest
     departure: Any  # squared
@@ -105,7 +105,7 @@ def loop_figures(
     chain: Chain, start: tuple[Scalars, Scalars], end: tuple[Scalars, Scalars], q: Scalars,
     fn: Functions,
 ) -> LoopFigures:  # fmt: skip
-    """Those of a step from one (q, qd) to another, where its stages led, and from there to q."""
+    """Figures of a step from one (q, qd) to another, where its stages led, and then to q."""
     opening = _largest(closure_error(chain, q, fn), fn)
     before, after = (inertia_at(chain, place, fn) for place, _ in (start, end))
     assert isinstance(before, Constrained) and isinstance(after, Constrained)

@@ -18,7 +18,7 @@ MARGIN = 0.01  # of the departure allowed, for the step that is proposed
 
 
 def why_lost(s: Settings, m: Assembly, row: np.ndarray, t: float, member: int = 0) -> str:
-    """What became of the loops after a recorded row at t, for a message; "" if nothing did."""
+    """Reason why the loops were lost after a recorded row at t; "" if they were not."""
     if not s.robot.model.closures:
         return ""
     own = None if s.parameters is None else list(s.parameters[member])
@@ -59,7 +59,7 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
 
 
 def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray) -> str:
-    """What is wrong with a step that led to q, and what to do about it."""
+    """Fault of a step that led to q, and what to do about it."""
     tolerance, near = plant.chain.tolerance, _singular(s, q)
     if near and not figures.fall < FALL:
         return f"the closures lose rank, beyond it the motion is not determined{near}"
@@ -81,7 +81,7 @@ def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray) -> s
 
 
 def _singular(s: Settings, q: np.ndarray) -> str:
-    """That the loops are near a singular configuration at q, if they are."""
+    """Words for loops near a singular configuration at q; "" if they are not."""
     if not np.isfinite(q).all():
         return ""
     J = s.robot.closure_jacobian(q)[list(s.robot.chain.mobility.rows)]  # type: ignore[union-attr]

@@ -223,7 +223,7 @@ class Plant:
     def loop_figures(
         self, x: PlantState, end: PlantState, q: Scalars, fn: Functions
     ) -> LoopFigures:
-        """How a step from x to `end`, and from there to q, and the closures agree."""
+        """Agreement of a step from x to `end`, and from there to q, with the closures."""
         return loop_figures(self.chain, (x.q, x.qd), (end.q, end.qd), q, fn)
 
     def _resting(self, q: Scalars, qd: Scalars, fn: Functions) -> tuple[list[Any], list[Any]]:

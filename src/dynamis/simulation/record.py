@@ -113,7 +113,7 @@ class RunRecorder:
         self.diverged_at = float(when)
 
     def _lost_loops(self, row: int, member: int = 0) -> str:
-        """What became of the loops of a closed mechanism before `row`; "" if nothing did."""
+        """Reason why the loops were lost before `row`; "" if they were not."""
         if row == 0 or not self.s.robot.model.closures:
             return ""
         from .lost_loops import why_lost

@@ -122,7 +122,7 @@ class Run:
 
     @cached_property
     def step_error(self) -> "StepError | None":
-        """How wrong positions are because of too coarse a step, and which would do; else None.
+        """Error of positions from too coarse a step, and a step that would do; else None.
 
         The run, or parts of a long one, is done again in half steps where a few of its steps leave
         a doubt. What counts is an error above 1 % of a joint's range of motion and 1e-3 (rad, m).

@@ -84,7 +84,7 @@ class Span(NamedTuple):
 
 @dataclass
 class StepCheck:
-    """What is kept of a run to look at its step: a few rows of the states of one arm.
+    """Rows of the states of one arm, kept of a run to look at its step.
 
     `rows` (3, K, kept) are those at the steps `first + every * at`, each with the row before and
     the row after it; `start` (1, size) is the state before the first step.
@@ -273,7 +273,7 @@ class StepCheck:
 
 
 def step_check(recorder: "RunRecorder", x0: np.ndarray, loops: Loops) -> StepCheck | None:
-    """What is kept of a run from x0 (arms, size); None where its step is not looked at.
+    """Rows of a run from x0 (arms, size) to look at its step; None where that is not done.
 
     Steps that an integrator chooses hold a tolerance, and a run that diverged has said so; nothing
     is run twice on a GPU, and ensembles under a function at every stage keep too little.

@@ -202,7 +202,7 @@ def _installed_name(value: Any) -> str | None:
 
 
 def _held(module: str, name: str) -> Any:
-    """What a module has under a name, which may have dots."""
+    """Value that a module has under a name, which may have dots."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -391,7 +391,7 @@ def _class(value: type) -> Parts:
 
 
 def _object(value: Any, trail: str) -> tuple[bytes, Parts]:
-    """What an object wraps, or its class and state as pickle would keep them."""
+    """Function that an object wraps, or its class and state as pickle would keep them."""
     kind = type(value)
     head = kind.__name__.encode()
     if kind is property:

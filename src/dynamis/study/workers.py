@@ -49,7 +49,7 @@ _cases: "OrderedDict[str, Case]" = OrderedDict()  # of this process, by number
 
 
 class Done(NamedTuple):
-    """What a task gives: its first block, a summary of every block, and how long it took."""
+    """Result of a task: its first block, a summary of every block, and how long it took."""
 
     first: int
     summaries: Sequence[Summary]

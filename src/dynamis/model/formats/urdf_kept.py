@@ -24,7 +24,7 @@ FILES = ("mesh", "texture")  # elements whose filename is that of a file; a plug
 
 
 def kept_elements(root: Element, model: Model, folder: Path | None) -> KeptElements | None:
-    """What a <robot> element has beyond the model made of it; None if that is nothing.
+    """Elements of a <robot> beyond the model made of it; None if there are none.
 
     Links that never move keep their <inertial> too. `folder` is that of the file.
     """

@@ -159,7 +159,7 @@ class ColumnsPanel:
         self._kept = dict(given)
 
     def _case(self) -> Any:
-        """What choices belong to: columns, joints, and the fields that their kinds have."""
+        """Key of the choices: columns, joints, and the fields that their kinds have."""
         return tuple(self._columns.widths.items()), self._joints, tuple(self._fields())
 
     def _fields(self) -> dict[str, Any]:

@@ -421,7 +421,7 @@ class SimulatePanel:
         self.job.start("simulating", lambda say: self._simulated(), self._done)
 
     def _simulated(self) -> tuple[str, Run, Controller | None, Any]:
-        """What the fields describe, in words, and its run: the fields may change meanwhile."""
+        """Run that the fields describe, and its name: the fields may change meanwhile."""
         with self.session.lock:
             f, wanted = self.fields, self.asked()
             move = f"{f.law.value}, to {f.target.value}"
