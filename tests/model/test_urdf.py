@@ -19,6 +19,7 @@ from dynamis.model.check.model import check_model
 from dynamis.model.drive import Drive
 from dynamis.model.formats.files import load_model
 from dynamis.model.formats.urdf import model_from_urdf, urdf_text
+from dynamis.model.formats.urdf_elements import DEEPEST
 from dynamis.model.friction import Friction
 from dynamis.model.link import Link
 from dynamis.model.model import Model, NamedFrame, Payload
@@ -386,8 +387,18 @@ def test_too_many_links_are_refused():
         model_from_urdf(urdf(link("b") + "".join(link(f"l{i}") for i in range(20_000))))
     with pytest.raises(FileError, match="more than 200000 XML elements"):
         model_from_urdf(urdf("<a/>" * 300_000))
-    with pytest.raises(FileError, match="more than 100 XML elements inside of each other"):
-        model_from_urdf(urdf("<a>" * 300))
+    with pytest.raises(FileError, match="nested too deep, expected at most"):
+        model_from_urdf(urdf("<a>" * (DEEPEST + 1)))
+
+
+def test_elements_of_others_may_be_nested(tmp_path):
+    depth = DEEPEST - 3
+    inner = "<transmission>" + "<a>" * depth + "</a>" * depth + "</transmission>"
+    joint = '<joint name="j" type="continuous"><parent link="b"/><child link="c"/></joint>'
+    text = urdf(link("b") + link("c") + joint + inner)
+    robot = dy.Robot(model_from_urdf(text))
+    robot.save(tmp_path / "arm.urdf")
+    assert dy.load(tmp_path / "arm.urdf").joint_names == ("j",)
 
 
 def test_meshes_are_never_opened():

@@ -20,7 +20,7 @@ from ..dynamics import coupling
 from ..errors import FileError
 from ..lazy import package
 from ..model.formats.tables import MOST_ROWS, located, read_bytes
-from ..model.formats.urdf_elements import parsed
+from ..model.formats.urdf_elements import DEEPEST, parsed
 from ..model.formats.urdf_write import free_name, spaced, writable
 from ..model.quantity import resolve
 from ..robot import Robot
@@ -245,7 +245,6 @@ def _differs(robot: Robot, own: list[TreeJoint], tree: list[TreeJoint]) -> Itera
 
 
 MOST_ELEMENTS = 100_000  # after copies are made
-DEEPEST = 200  # elements within each other
 # MuJoCo answers neither these nor attributes without a value by an error that leaves it usable
 NAN = re.compile(r"[+-]?nan(\(\w*\))?", re.IGNORECASE)
 COUNTED = ("body", "joint", "site")

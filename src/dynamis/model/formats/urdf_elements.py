@@ -39,7 +39,7 @@ XACRO = (
 )
 URDF = "a URDF: <robot> with links, joints"
 MOST_ELEMENTS = 200_000  # of XML; a robot of a thousand links has some ten thousand
-DEEPEST = 100  # elements inside of each other; SDF nests models
+DEEPEST = 200  # elements within each other; MJCF nests the links of a chain
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ class _Elements(ContentHandler):
         """An element begins."""
         self.count, self.depth = self.count + 1, self.depth + 1
         if self.depth > DEEPEST:
-            raise FileError(f"has more than {DEEPEST} XML elements inside of each other")
+            raise FileError(
+                f"is nested too deep, expected at most {DEEPEST} elements within each other"
+            )
         if self.count > MOST_ELEMENTS:
             raise FileError(f"has more than {MOST_ELEMENTS} XML elements, expected a robot")
         self.builder.start(name, dict(attrs))
