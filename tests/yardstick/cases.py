@@ -1,6 +1,7 @@
 """What a commit computes, by name: kernels, simulations, exported C and identified models.
 
-Only public names of dynamis are used, so that the same file records an old and a new commit.
+Only public names of dynamis are used (but in `programs`), so that the same file records an old
+and a new commit.
 A case is a function that gives arrays by name; `cases(data)` lists all of them.
 """
 
@@ -15,6 +16,8 @@ from pathlib import Path
 import numpy as np
 
 import dynamis as dy
+
+from .programs import programs
 
 Case = Callable[[], dict[str, np.ndarray]]
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared")
@@ -281,6 +284,8 @@ def cases(data: Path | None) -> Iterator[tuple[str, Case]]:
         yield f"simulations/{name}", case
     for name in CONTROLLERS:
         yield f"exports/law {name}", partial(exported_law, name)
+    for name, case in programs():
+        yield f"programs/{name}", case
     if data is not None:
         for name, case in identifications(data):
             yield f"identification/{name}", case
