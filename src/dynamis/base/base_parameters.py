@@ -11,17 +11,16 @@ from ..compile.arrays import as_batch, finite
 from ..errors import OptionError, warn
 from ..ik.driven import random_motion
 from ..lazy import cached_property
-from ..model.model import Model
-from ..model.parameters import labels, parameter_names
+from ..model.parameters import labels, parameter_names, parameter_places
 from ..robot.preflight import random_positions
 from .groupings import (
     BODY,
-    JOINT,
     TOLERANCE,
     Form,
     Groupings,
     Rank,
     groupings,
+    indices,
     random_regressor,
     with_springs,
 )
@@ -131,9 +130,10 @@ class BaseParameters:
         """Coefficient and label of every term, the leading parameter first, then link by link."""
         model = self.robot.model
         words = labels(parameter_names(model), style)
+        own = {j: i for i in range(len(model.links)) for j in indices(self.robot.chain, i)}
         rows = []
         for lead, form in zip(self.columns, self._forms, strict=True):
-            rest = sorted((j for j in form if j != lead), key=lambda j: _place(j, len(model.links)))
+            rest = sorted((j for j in form if j != lead), key=lambda j: (own.get(j, len(own)), j))
             rows.append([(form[j], words[j]) for j in (lead, *rest)])
         return rows
 
@@ -170,7 +170,7 @@ def base_parameters(
     Y = random_regressor(robot)
     rubs = None
     if not friction:
-        rubs = np.array([_is_friction(robot.model, name) for name in names])
+        rubs = np.array([place.is_friction for place in parameter_places(robot.model)])
         Y = np.where(rubs, 0.0, Y)
     found = groupings(robot, Y, size, tolerance, rubs)
     if springs and not inertial_only:
@@ -188,18 +188,6 @@ def base_parameters(
     return BaseParameters(
         robot, found, matrix, without_effect, rank, found.columns, evidence, tolerance
     )
-
-
-def _is_friction(model: Model, name: str) -> bool:
-    joint, _, word = name.rpartition(".")
-    return joint in model.tree_joint_names and word != "rotor_inertia"
-
-
-def _place(j: int, links: int) -> tuple[int, int]:
-    """Link or joint of a parameter, then its place in the vector."""
-    if j < BODY * links:
-        return j // BODY, j
-    return (j - BODY * links) // JOINT if j < (BODY + JOINT) * links else links, j
 
 
 # Significance of parameters (Armstrong et al. 1986): a table, and an approximate model.

@@ -12,11 +12,12 @@ from ..lazy import installed
 from ..model.chain import Chain
 from ..model.conventions import CONVENTIONS
 from ..model.model import Model
-from ..model.parameters import parameter_names
+from ..model.parameters import parameter_names, parameter_places
+from ..model.places import JOINT_NAMES, Place, joint_places, places
 from ..model.quantity import Expression
 from ..robot.closing import tree_of
 from ..spatial.frames import compose
-from ..spatial.inertia import from_linear, linear, transformed, transformed_back
+from ..spatial.inertia import NAMES, from_linear, linear, transformed, transformed_back
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -76,8 +77,8 @@ def random_regressor(robot: "Robot", count: int = SAMPLES, seed: int = 1) -> np.
 
 def _with_drives(robot: "Robot", Y: np.ndarray) -> np.ndarray:
     """Y without the columns of rotors that passive joints do not have."""
-    passive = [x.joint_name for x in robot.model.links if x.passive]
-    rotors = np.isin(parameter_names(robot.model), [f"{x}.rotor_inertia" for x in passive])
+    links = robot.model.links
+    rotors = [x.is_rotor and links[x.index].passive for x in parameter_places(robot.model)]
     return np.where(rotors, 0.0, Y)
 
 
@@ -177,7 +178,7 @@ def _triangle(A: np.ndarray) -> np.ndarray:
 Vector = Sequence[Any]  # of one link: ten inertial, then five joint parameters
 Form = dict[int, Any]  # a linear combination of the robot's parameters: index to coefficient
 
-BODY, JOINT = 10, 5
+BODY, JOINT = len(NAMES), len(JOINT_NAMES)
 M, MC, SQUARES, PRODUCTS = (0,), (3, 2, 1), (6, 9, 4), (8, 7, 5)  # z before y; Iyy Izz Ixx
 ROTOR, OFFSET = (BODY,), (BODY + 4,)
 ALL = tuple(range(BODY + JOINT))
@@ -199,9 +200,9 @@ class RegroupingRecipe(NamedTuple):
 
 def indices(c: Chain, i: int, inertial: bool = False) -> list[int]:
     """Where the parameters of link i and its joint stand in the robot's vector."""
-    own = range(BODY * i, BODY * (i + 1))
-    start = BODY * c.links + JOINT * i
-    return [*own, *(() if inertial else range(start, start + JOINT))]
+    own = {*joint_places(i)} if not inertial else {}
+    every = enumerate(places(c))
+    return [k for k, x in every if x in own or (x.part, x.index) == ("bodies", i)]
 
 
 def weldable(c: Chain, Y: np.ndarray, i: int, inertial: bool, tolerance: float) -> list[Vector]:
@@ -384,12 +385,14 @@ def _closed(
     first = groupings(tree, Y, size, tolerance)
     own = A[:, list(first.columns)]
     driven = {i for i, x in enumerate(robot.model.links) if not x.passive}
+    every = parameter_places(robot.model)
 
     def place(k: int) -> tuple[int, bool, int]:
         """Friction of drives before that of passive joints."""
-        j, links = first.columns[k], len(robot.model.links)
-        joint = (j - BODY * links) // JOINT
-        return _class(robot.chain, j), 0 <= joint < links and joint not in driven, k
+        j = first.columns[k]
+        at = every[j]
+        passive = at.index not in driven and (at.is_rotor or at.is_friction)
+        return _class(robot.chain, at), passive, k
 
     order = sorted(range(own.shape[1]), key=place)
     kept = independent_columns(own, order, tolerance)
@@ -425,7 +428,8 @@ def _by_rules(c: Chain, Y: np.ndarray, size: int, evidence: Rank) -> Groupings:
     null = [weldable(c, Y, i, inertial, evidence.tolerance) for i in range(c.links)]
     forms, done = regroup(c, null)
     if not inertial:  # what comes after the joints' own parameters stands for itself
-        forms |= {j: {j: 1} for j in range((BODY + JOINT) * c.links, size)}
+        among = {j for i in range(c.links) for j in indices(c, i)}
+        forms |= {j: {j: 1} for j in range(size) if j not in among}
     matrix = np.zeros((len(forms), size))
     for row, form in zip(matrix, forms.values(), strict=True):
         least = ROUNDING * max(1.0, *(abs(x) for x in form.values()))
@@ -435,8 +439,9 @@ def _by_rules(c: Chain, Y: np.ndarray, size: int, evidence: Rank) -> Groupings:
 
 
 def _by_numbers(c: Chain, A: np.ndarray, evidence: Rank) -> Groupings:
+    every = places(c)
     # from the parameter to keep first to the one to keep last, base to tip in each class
-    order = sorted(range(A.shape[1]), key=lambda j: (_class(c, j), j))
+    order = sorted(range(A.shape[1]), key=lambda j: (_class(c, every[j]), j))
     kept = independent_columns(A, order, evidence.tolerance)
     matrix = combinations(A, kept, evidence.tolerance)
     return Groupings(tuple(kept), matrix, evidence, "numeric")
@@ -457,13 +462,11 @@ def has_symbols(model: Model) -> bool:
     return any(isinstance(x, Expression) for x in flat)
 
 
-def _class(c: Chain, j: int) -> int:
+def _class(c: Chain, place: Place) -> int:
     """0 for what always stays, then rotors, Iyy, mc along the axis, m and offsets."""
-    if j >= BODY * c.links:
-        k = (j - BODY * c.links) % JOINT if j < (BODY + JOINT) * c.links else 1
-        return {0: 1, 4: 5}.get(k, 0)
-    i, k = divmod(j, BODY)
-    axis = [abs(x) for x in c.bodies[i].user.R[2]]  # the joint's z in the user's frame
+    if place.part != "bodies":
+        return 1 if place.is_rotor else 5 * (place.field == "offset")
+    axis = [abs(x) for x in c.bodies[place.index].user.R[2]]  # the joint's z in the user's frame
     along = max((2, 1, 0), key=lambda a: axis[a])
     across = 9 if along == 1 else 6  # Izz if the axis is the user's y, else Iyy
-    return {0: 4, 1 + along: 3, across: 2}.get(k, 0)
+    return {0: 4, 1 + along: 3, across: 2}.get(place.field, 0)

@@ -12,11 +12,11 @@ from ..compile.arm import Arm
 from ..compile.arrays import numbers
 from ..dynamics import friction
 from ..dynamics.drives import motor_rate
-from ..dynamics.gibbs_appell import INERTIAL
 from ..errors import OptionError, ShapeError, shown
 from ..model.chain import Chain
-from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, UNBALANCE_NAMES, parameter_index
-from ..spatial.functions import Functions, zero
+from ..model.parameters import parameter_index, parameter_places
+from ..model.places import FRICTION, MOTOR, Place, places
+from ..spatial.functions import Functions
 from ..spatial.vectors import matrix_times, plus, transposed
 from .controller import (
     NO_LIMIT,
@@ -38,19 +38,6 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 # which parameters an adaptive law moves, how fast, from where, and within what bounds
-
-# what physics knows of a parameter's sign, by the last part of its name
-SIGNS = {
-    "m": 1,
-    "rotor_inertia": 1,
-    "viscous": 1,
-    "viscous-": 1,
-    "coulomb+": 1,
-    "coulomb-": -1,
-    "motor_viscous": 1,
-    "motor_coulomb+": 1,
-    "motor_coulomb-": -1,
-}
 
 
 def adapted(names: Sequence[str], adapt: str | Iterable[str] | None) -> list[bool]:
@@ -87,8 +74,9 @@ def adaptation_gains(
     given = iter(moving)
     start = _start(robot, start_from)
     gains: dict[str, list[float]] = {"rate": [], "initial": start, "lowest": [], "highest": []}
-    for name, moves, value in zip(names, chosen, start, strict=True):
-        sign = SIGNS.get(name.rsplit(".", 1)[-1], 0) if moves else 0
+    every = parameter_places(robot.model)
+    for place, moves, value in zip(every, chosen, start, strict=True):
+        sign = place.sign if moves else 0
         gains["rate"].append(next(given) if moves else 0.0)
         gains["lowest"].append(min(0.0, value) if sign > 0 else -NO_LIMIT)
         gains["highest"].append(max(0.0, value) if sign < 0 else NO_LIMIT)
@@ -126,9 +114,10 @@ def reference_regressor(arm: Arm, sample: Sample, qd_r: Scalars, qdd_r: Scalars)
     chain, smoothing = arm.chain, sample.gains.smoothing[0]
     Y = [list(row) for row in arm.regressor(sample.q, sample.qd, qdd_r, qd_r)]
     found = dict(_friction_columns(chain, arm.tree_rates(qd_r), smoothing, arm.fn))
-    for column, entries in zip(found, arm.lowered(list(found.values())), strict=True):
+    column = {place: k for k, place in enumerate(places(chain))}
+    for place, entries in zip(found, arm.lowered(list(found.values())), strict=True):
         for row, value in zip(Y, entries, strict=True):
-            row[column] = value
+            row[column[place]] = value
     return Y
 
 
@@ -147,34 +136,27 @@ def unadapted(arm: Arm, sample: Sample, qd_r: Scalars) -> Scalars:
 
 def _friction_columns(
     chain: Chain, xr: Scalars, smoothing: Any, fn: Functions
-) -> Iterator[tuple[int, list[Any]]]:
-    """(column, its entries over the tree's joints) of every friction parameter."""
-    column, sided = INERTIAL * chain.links, []
+) -> Iterator[tuple[Place, list[Any]]]:
+    """(place, entries over the tree's joints) of every friction parameter."""
+    size = len(chain.joints)
     for i, resistance in enumerate(chain.resistances):
         V, *_, backwards = friction.columns(resistance, xr[i], fn)
-        own = [float(k == i) for k in range(len(chain.joints))]
+        found = dict(zip(FRICTION, (V, *_sides(xr[i], smoothing, fn), 1.0), strict=True))
         if resistance.viscous_minus is not None:
-            sided.append([entry * backwards if entry else 0.0 for entry in own])
-        for k, value in enumerate((V, *_sides(xr[i], smoothing, fn), 1.0), start=1):
-            yield column + k, [entry * value if entry else 0.0 for entry in own]
-        column += len(JOINT_NAMES)
-    for motor in chain.motors:
-        if not motor.coupled:
-            continue
-        u = motor_rate(motor, xr)
-        rest = [0.0] * (len(chain.joints) - chain.links)
-        for k, value in enumerate((u, *_sides(u, smoothing, fn))):
-            yield column + k, [r * value for r in motor.row] + rest
-        column += len(MOTOR_NAMES)
-    heavy = [i for i in chain.rotors if not all(zero(h) for h in chain.bodies[i].inertia.h)]
-    yield from enumerate(sided, column + len(UNBALANCE_NAMES) * len(heavy))
-    laws = [(i, r.own) for i, r in enumerate(chain.resistances) if r.own is not None]
-    column = -sum(len(law.linear) for _, law in laws)  # they come last
-    for i, law in laws:
-        s = fn.tanh(xr[i] / smoothing)
-        for k, value in enumerate(friction.own_parts(law, xr[i], s, fn)[1]):
-            yield column + k, [value if j == i else 0.0 for j in range(len(chain.joints))]
-        column += len(law.linear)
+            found["viscous_minus"] = backwards
+        for field, value in found.items():
+            yield Place("resistances", i, field), [value if k == i else 0.0 for k in range(size)]
+    for i, motor in enumerate(chain.motors):
+        if motor.coupled:
+            u = motor_rate(motor, xr)
+            for field, value in zip(MOTOR, (u, *_sides(u, smoothing, fn)), strict=True):
+                own = [r * value for r in motor.row] + [0.0] * (size - chain.links)
+                yield Place("motors", i, field), own
+    for i, resistance in enumerate(chain.resistances):
+        if resistance.own is not None:
+            s = fn.tanh(xr[i] / smoothing)
+            for k, value in enumerate(friction.own_parts(resistance.own, xr[i], s, fn)[1]):
+                yield Place("laws", i, k), [value if j == i else 0.0 for j in range(size)]
 
 
 def _sides(velocity: Any, smoothing: Any, fn: Functions) -> tuple[Any, Any]:

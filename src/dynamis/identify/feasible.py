@@ -15,9 +15,11 @@ from scipy.optimize import lsq_linear
 from ..base.groupings import scaled
 from ..errors import DynamisError
 from ..lazy import package
+from ..model.parameters import coulomb_pairs
+from ..model.places import Place
 from ..spatial.inertia import from_linear, pseudo_inertia
 from .information import Information
-from .unknowns import BESIDE_ROBOT, LAW_CONSTANTS, Unknowns
+from .unknowns import BESIDE_ROBOT, Unknowns
 
 # When ten numbers are a body: the pseudo-inertia is positive semidefinite (Wensing 2018).
 # P is the integral of [r; 1][r; 1]^T dm, so a distribution of mass exists exactly if P >= 0.
@@ -52,7 +54,6 @@ SIZE = 0.1  # metres: lengths are measured in these inside the program
 BODY = np.array([1.0, *[SIZE] * 3, *[SIZE * SIZE] * 6])  # ten parameters of 1 kg, some decimetres
 MARGIN = 1e-5  # of a kilogram: what the solver's tolerance may eat
 FIRM = 1e4  # weight of what is known beforehand
-EITHER_SIGN = ("offset", "preload")
 FAINT = 1.0  # rows of data that the prior weighs: it decides what the data leave open
 FAINTEST = 1e-3  # rows: with less the solver wanders off along what the data leave open
 
@@ -132,15 +133,13 @@ def signs(unknowns: Unknowns) -> np.ndarray:
 
     Bodies have another rule.
     """
-    laws = {unknowns.names[k] for k in unknowns.of_kind(*LAW_CONSTANTS)}
-    links = len(unknowns.robot.model.links)
 
-    def sign(k: int, name: str) -> int:
-        if k < 10 * links or name.endswith(EITHER_SIGN) or name in laws:
-            return 0
-        return -1 if name.endswith("coulomb-") else 1
+    def sign(place: Place, name: str) -> int:
+        if place.part == "springs":
+            return int(not name.endswith(".preload"))
+        return 0 if place.part == "bodies" else place.sign
 
-    return np.array([sign(k, name) for k, name in enumerate(unknowns.full_names)])
+    return np.array([*map(sign, unknowns.places, unknowns.full_names)])
 
 
 def beside_bodies(unknowns: Unknowns) -> list[int]:
@@ -172,14 +171,14 @@ class _Program:
 
     def _signs(self) -> list[Any]:
         rules, place = [], {k: i for i, k in enumerate(self.joint)}
+        pairs = dict(coulomb_pairs(self.unknowns.robot.model))
         for k, i in place.items():
-            name = self.unknowns.full_names[k]
             if self.signs[k] < 0:
                 rules.append(self.others[i] <= 0.0)
             elif self.signs[k] > 0:
                 rules.append(self.others[i] >= 0.0)
-            if name.endswith("coulomb+") and k + 1 in place:  # one number for both directions
-                rules.append(self.others[i] == -self.others[place[k + 1]])
+            if pairs.get(k) in place:  # one number for both directions
+                rules.append(self.others[i] == -self.others[place[pairs[k]]])
         if self.added is not None:
             loads = [i for i, k in enumerate(self.own) if self.unknowns.kinds[k] == "load"]
             rules += [self.added[i] >= 0.0 for i in loads]

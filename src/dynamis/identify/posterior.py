@@ -18,7 +18,8 @@ from ..arguments import SEEDS, whole
 from ..compile.arrays import numbers
 from ..control.random_numbers import CHAINS, RowFunction, normal, uniform
 from ..errors import ShapeError
-from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS
+from ..model.model import Model
+from ..model.parameters import coulomb_pairs
 from ..spatial.functions import Functions
 from .feasible import SIZE, beside_bodies, links_of, physical, pseudo_inertias, signs
 from .unknowns import LEAST_VISCOUS, RIGID
@@ -266,7 +267,7 @@ def unbounded(estimate: "Estimate") -> Unbounded:
     """Data and prior about the estimate, or about the nearest arm that can exist."""
     unknowns = estimate.unknowns
     own = np.asarray(unknowns.robot.parameters.values, dtype=float)
-    theta = _tied(unknowns.full_names, np.array(estimate.full, dtype=float))
+    theta = _tied(unknowns.robot.model, np.array(estimate.full, dtype=float))
     bounds = _bounds(estimate)
     if not bounds.hold(theta[:, None])[0]:
         prior = _prior(estimate, bounds, theta, [own])
@@ -276,11 +277,10 @@ def unbounded(estimate: "Estimate") -> Unbounded:
     return Unbounded(bounds, prior, theta, _normal(estimate, prior.root, theta)[1])
 
 
-def _tied(names: tuple[str, ...], theta: np.ndarray) -> np.ndarray:
+def _tied(model: Model, theta: np.ndarray) -> np.ndarray:
     """Coulomb friction is one number for both directions, to the last bit."""
-    for k, name in enumerate(names):
-        if name.endswith("coulomb-"):
-            theta[k] = -theta[k - 1]
+    for plus, minus in coulomb_pairs(model):
+        theta[minus] = -theta[plus]
     return theta
 
 
@@ -295,9 +295,9 @@ def _bounds(estimate: "Estimate") -> Bounds:
 
 def _beside(estimate: "Estimate", links: int) -> list[int]:
     """Parameters beside the bodies that vary; of Coulomb friction that of moving positive."""
-    names = estimate.unknowns.full_names
-    left_out = ("coulomb-",) if links else ("coulomb-", ".rotor_inertia")
-    return [k for k in beside_bodies(estimate.unknowns) if not names[k].endswith(left_out)]
+    places = estimate.unknowns.places
+    left_out = ("minus",) if links else ("minus", "inertia")
+    return [k for k in beside_bodies(estimate.unknowns) if places[k].field not in left_out]
 
 
 class Prior(NamedTuple):
@@ -311,7 +311,8 @@ def _prior(
     estimate: "Estimate", bounds: Bounds, theta: np.ndarray, bodies: list[np.ndarray]
 ) -> Prior:
     """The prior about theta: links vary by BODY of those in `bodies`, joints by all they needed."""
-    names, links = estimate.unknowns.full_names, len(estimate.unknowns.robot.model.links)
+    robot = estimate.unknowns.robot
+    links, pairs = len(robot.model.links), dict(coulomb_pairs(robot.model))
     columns, inside = [], theta.copy()
     if bounds.links:
         for i, P in enumerate(_reference([links_of(x, links) for x in bodies])):
@@ -328,12 +329,12 @@ def _prior(
     for k in _beside(estimate, bounds.links):
         column = np.zeros(len(theta))
         column[k] = max(abs(theta[k]), sizes[k])
-        if names[k].endswith("coulomb+"):
-            column[k + 1] = -column[k]
+        if k in pairs:
+            column[pairs[k]] = -column[k]
         columns.append(column)
         if k in bounds.above and theta[k] < 0.1 * column[k]:
             inside[k] = 0.1 * column[k]
-    return Prior(np.array(columns).T.reshape(len(theta), -1), _tied(names, inside))
+    return Prior(np.array(columns).T.reshape(len(theta), -1), _tied(robot.model, inside))
 
 
 def _ten(P: np.ndarray) -> np.ndarray:
@@ -382,18 +383,15 @@ def _sizes(estimate: "Estimate", theta: np.ndarray) -> dict[int, float]:
     inertia = np.einsum("...ii->...i", M).reshape(-1, unknowns.rows).max(axis=0)
     found = {}
     for k in beside_bodies(unknowns):
-        joint, _, word = names[k].rpartition(".")
-        if joint in unknowns.robot.joint_names and word in (
-            *JOINT_NAMES,
-            *MOTOR_NAMES,
-            VISCOUS_MINUS,
-        ):
+        place = unknowns.places[k]
+        joint = names[k].rpartition(".")[0]
+        if joint in unknowns.robot.joint_names and place.part in ("motors", "resistances"):
             j = unknowns.row_of(unknowns.robot.joint_names.index(joint))
             row = [j] if j is not None else range(unknowns.rows)  # a passive joint: any of them
             most = float(torque[row].max())
-            kinds = {"rotor_inertia": float(inertia[row].max())}
-            kinds["viscous"] = most / float(speed[row].max())
-            found[k] = kinds.get(word.removeprefix("motor_").rstrip("-"), most)
+            kinds = {"inertia": float(inertia[row].max())}
+            kinds["viscous"] = kinds["viscous_minus"] = most / float(speed[row].max())
+            found[k] = kinds.get(place.field, most)
         else:
             own = abs(float(unknowns.robot.parameters.values[k]))
             of = estimate.standard_deviations[unknowns.group[:, k] != 0.0]

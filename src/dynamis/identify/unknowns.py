@@ -21,7 +21,8 @@ from ..model.check.finding import Finding
 from ..model.closure import refuse_closures
 from ..model.friction import Friction, sides
 from ..model.link import Link
-from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS, parameter_names
+from ..model.parameters import parameter_names, parameter_places
+from ..model.places import Place
 from ..model.quantity import resolve
 from ..robot.closing import tree_of
 from .frictions import FrictionModel
@@ -119,6 +120,11 @@ class Unknowns:
     def full_names(self) -> tuple[str, ...]:
         """Names of the full parameter vector."""
         return parameter_names(self.robot.model)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Places of the full parameter vector."""
+        return parameter_places(self.robot.model)
 
     @cached_property
     def _picked(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -270,9 +276,8 @@ class Unknowns:
     @cached_property
     def taken_as_zero(self) -> np.ndarray:
         """Parameters of joints that count as zero unless unknowns give them, (p,) bool."""
-        friction = _friction_among(self.robot, self.full_names)
-        rotor = np.array([name.endswith(".rotor_inertia") for name in self.full_names])
-        return friction | (rotor & (not self.rotors))
+        rotor = np.array([place.is_rotor for place in self.places])
+        return _plain_friction(self.robot) | (rotor & (not self.rotors))
 
     @property
     def values(self) -> np.ndarray:
@@ -301,16 +306,10 @@ def _with_root(friction: Friction, root: float) -> Friction:
     )
 
 
-def _friction_among(robot: "Robot", names: Sequence[str]) -> np.ndarray:
+def _plain_friction(robot: "Robot") -> np.ndarray:
     """Which parameters are viscous and Coulomb friction and offsets of joints, (p,) bool."""
-    of_laws = tuple(f"{law.name}." for law in robot.model.loads)
-    return np.array([_is_friction(name) and not name.startswith(of_laws) for name in names])
-
-
-def _is_friction(name: str) -> bool:
-    """Whether the name of a parameter ends as those of friction do."""
-    endings = (*JOINT_NAMES[1:], VISCOUS_MINUS, *MOTOR_NAMES)
-    return any(name.endswith(f".{ending}") for ending in endings)
+    every = parameter_places(robot.model)
+    return np.array([place.is_friction and place.part != "laws" for place in every])
 
 
 def _may_rub_under_load(link: Link) -> bool:
@@ -376,10 +375,12 @@ def unknowns(
         bodies, others = _friction_joined(shaped, bodies, others)
     others, described = _distinguishable(shaped, bodies, others)
     names, kinds, joints, columns, groups = zip(*bodies, *others, strict=True)
+    model = base.robot.model
+    where = dict(zip(parameter_names(model), parameter_places(model), strict=True))
     hidden = tuple(
         name
         for name in base.unidentifiable
-        if not _is_friction(name) and (rotors or "rotor" not in name)
+        if not where[name].is_friction and (rotors or not where[name].is_rotor)
     )
     return Unknowns(
         robot=shaped, friction=friction, names=names, kinds=kinds, joints=joints,
@@ -418,10 +419,10 @@ def _body_unknowns(
     robot: "Robot", base: BaseParameters, parameters: _Parameters
 ) -> Iterator[Unknown]:
     """Base parameters of bodies and rotors; friction has unknowns of its own."""
-    names, friction = parameters.names, _friction_among(robot, parameters.names)
+    names, friction = parameters.names, _plain_friction(robot)
     for name, k, group in zip(base.names, base.columns, base.matrix, strict=True):
         if not friction[k]:
-            kind = "rotor" if names[k].endswith(".rotor_inertia") else "body"
+            kind = "rotor" if parameter_places(robot.model)[k].is_rotor else "body"
             whole = np.pad(group, (0, len(names) - len(group)))  # springs and laws come last
             column = parameters.unit(names[k])
             yield Unknown(name, kind, -1, column, np.where(friction, 0.0, whole))

@@ -6,7 +6,7 @@ builds the chain with. Joints that mimic others and spinning rotors are joints o
 tied to the coordinates q by `coupling`: tree positions are coupling q + shift.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from ..errors import ModelError
 from ..lazy import once
 from ..spatial.frames import Frame, about_z, compose, point, translation
 from ..spatial.functions import MATH, Functions, zero
-from ..spatial.inertia import Inertia, from_linear, plus, transformed, transformed_back
+from ..spatial.inertia import Inertia, plus, transformed, transformed_back
 from ..spatial.rotations import normalised, rotation_z_to
 from ..spatial.tape import Tape
 from ..spatial.vectors import ZERO, Scalars, Vector, Z, unit
@@ -25,6 +25,7 @@ from .friction import Friction, sides
 from .law import CONSTANTS, UserLaw
 from .link import Link
 from .model import Model
+from .places import Parts, put
 from .quantity import Values, resolve
 from .spring import Spring
 
@@ -220,6 +221,12 @@ class Chain:
         """Number of links of the model (tree joints without the rotors)."""
         return len(self.resistances)
 
+    @property
+    def unbalance(self) -> dict[int, tuple[Any, Any]]:
+        """Static unbalance of the rotors that are bodies and have one, by joint."""
+        found = ((i, self.bodies[k].inertia.h) for i, k in enumerate(self.rotors))
+        return {i: (h[0], h[1]) for i, h in found if not all(zero(x) for x in h)}
+
     def ancestors(self, i: int) -> list[int]:
         """i and every joint before it, tip to base."""
         path = []
@@ -262,20 +269,21 @@ def chain(
     loads = [_own(law) for law in model.loads]
     unbalance = {i: resolve(model.drive(i).unbalance, values, fn) for i in model.unbalanced}
     if parameters is not None:
-        _set_parameters(bodies, resistances, motors, unbalance, springs, loads, list(parameters))
+        parts = Parts(bodies, resistances, motors, unbalance, springs, loads)
+        _set_parameters(parts, list(parameters))
     rotors = ()
     if model.rotors == "full":
         rotors = tuple(range(len(joints), 2 * len(joints)))
-        places = [*after, base]  # -1 is the base
+        mounts = [*after, base]  # -1 is the base
         for i, motor in enumerate(motors):
             off = unbalance.get(i, (0.0, 0.0))
-            joint, body = _rotor(model, i, joints[i], places, motor, off, values, fn)
+            joint, body = _rotor(model, i, joints[i], mounts, motor, off, values, fn)
             joints.append(joint)
             bodies.append(body)
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
-    parts = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
-    found = Chain(*parts, *around, tuple(springs), tuple(loads))
+    own = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
+    found = Chain(*own, *around, tuple(springs), tuple(loads))
     if not model.closures:
         return found
     from ..dynamics.mobility import model_mobility  # which computes with chains
@@ -407,40 +415,11 @@ def _closure(
     return ChainClosure(closure.kind, (ends[0], ends[1]), resolve(closure.length, values, fn))
 
 
-def _set_parameters(
-    bodies: list, resistances: list, motors: list, unbalance: dict, springs: list, loads: list,
-    p: list,
-) -> None:  # fmt: skip
-    before = list(resistances)
-    for i, body in enumerate(bodies):
-        own = from_linear(p[10 * i : 10 * i + 10])
-        inertia = transformed(body.user, own)
-        bodies[i] = body._replace(inertia=inertia, user_inertia=own, slide=None)
-    rest = iter(p[10 * len(bodies) :])
-    for i in range(len(motors)):
-        motors[i] = motors[i]._replace(inertia=next(rest))
-        v, c_plus, c_minus, offset = (next(rest) for _ in range(4))
-        changes = {"viscous": v, "plus": c_plus, "minus": c_minus, "offset": offset}
-        resistances[i] = resistances[i]._replace(**changes)
-    for i, motor in enumerate(motors):
-        if motor.coupled:
-            v, c_plus, c_minus = (next(rest) for _ in range(3))
-            motors[i] = motor._replace(viscous=v, plus=c_plus, minus=c_minus)
-    for i in unbalance:
-        unbalance[i] = next(rest), next(rest)
-    rubbing = [r.own for r in resistances if r.own is not None]
-    sided = [i for i, r in enumerate(resistances) if r.viscous_minus is not None]
-    for i in sided:
-        resistances[i] = resistances[i]._replace(viscous_minus=next(rest))
-    for things in (springs, loads, rubbing):
-        for i, thing in enumerate(things):
-            own = tuple(next(rest) for _ in thing.coefficients)
-            things[i] = thing._replace(coefficients=own)
-    changed = iter(rubbing)
-    for i, resistance in enumerate(resistances):
-        if resistance.own is not None:
-            resistances[i] = resistance._replace(own=next(changed))
-    for i, (motor, old, new) in enumerate(zip(motors, before, resistances, strict=True)):
+def _set_parameters(parts: Parts, values: Sequence[Any]) -> None:
+    """Put every parameter in its place; a motor keeps its share of the friction of its joint."""
+    before, motors = list(parts.resistances), parts.motors
+    put(parts, values)
+    for i, (motor, old, new) in enumerate(zip(motors, before, parts.resistances, strict=True)):
         motors[i] = motor if motor.coupled else motor._replace(**_motor_friction(motor, old, new))
 
 
@@ -465,7 +444,7 @@ def _rotor(
     model: Model,
     i: int,
     joint: Joint,
-    places: list[Frame],
+    mounts: list[Frame],
     motor: Motor,
     unbalance: tuple[Any, Any],
     values: Values,
@@ -479,11 +458,11 @@ def _rotor(
             raise ModelError(f"drive.rotor_link {drive.rotor_link!r} is not a link")
         at = names.index(drive.rotor_link)
         mount = -1 if at == len(model.links) else at
-        placement = places[mount]
+        placement = mounts[mount]
     if drive.rotor_axis or drive.rotor_position:
         turn = rotation_z_to(normalised(drive.rotor_axis or Z))
         position = resolve(drive.rotor_position or ZERO, values, fn)
-        placement = compose(places[mount], Frame(turn, position))
+        placement = compose(mounts[mount], Frame(turn, position))
     ex, ey = unbalance
     spin = 0.0 if zero(motor.gear) else motor.inertia / (motor.gear * motor.gear)
     inertia = Inertia(0.0, (ex, ey, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, spin))

@@ -11,17 +11,14 @@ from typing import Any, NamedTuple
 
 from ..errors import ModelError, OptionError, counted, did_you_mean, shown
 from ..lazy import once
-from ..spatial.inertia import NAMES, linear
+from ..spatial.inertia import NAMES
 from ..tables import MOST, html_table, rest, text_table
 from .chain import Chain, Motor, chain, joint_friction
 from .drive import Drive
 from .link import Link
 from .model import Model
+from .places import JOINT_NAMES, TAKEN, UNBALANCE, Place, full_name, places, value
 
-JOINT_NAMES = ("rotor_inertia", "viscous", "coulomb+", "coulomb-", "offset")
-MOTOR_NAMES = ("motor_viscous", "motor_coulomb+", "motor_coulomb-")
-UNBALANCE_NAMES = ("unbalance_x", "unbalance_y")
-VISCOUS_MINUS = "viscous-"  # moving negative; "viscous" is then that of moving positive
 KINDS = {NAMES: "link", JOINT_NAMES: "joint"}  # whose parameters these are
 
 
@@ -181,33 +178,29 @@ def parameter_names(model: Model) -> tuple[str, ...]:
 
 def _names(model: Model) -> tuple[str, ...]:
     refuse_sliding(model)
-    symbolic = chain_of(model)
-    names = [f"{link}.{name}" for link in model.link_names for name in NAMES]
-    names += [f"{joint}.{name}" for joint in model.tree_joint_names for name in JOINT_NAMES]
-    for joint, motor in zip(model.tree_joint_names, symbolic.motors, strict=True):
-        names += [f"{joint}.{name}" for name in MOTOR_NAMES] if motor.coupled else []
-    for i in model.unbalanced:
-        names += [f"{model.tree_joint_names[i]}.{name}" for name in UNBALANCE_NAMES]
-    for joint, link in zip(model.tree_joint_names, model.links, strict=True):
-        names += [f"{joint}.{VISCOUS_MINUS}"] if isinstance(link.friction.viscous, tuple) else []
-    for spring in model.springs:
-        names += [f"{spring.name}.{name}" for name in spring.coefficients]
-    for law in model.loads:
-        names += [f"{law.name}.{name}" for name in law.linear]
-    for link in model.links:
-        names += [f"{link.joint_name}.{name}" for name in link.friction.linear]
-    return tuple(names)
+    return tuple(full_name(place, model) for place in parameter_places(model))
+
+
+def parameter_places(model: Model) -> tuple[Place, ...]:
+    """Where the chain holds every parameter of a model."""
+    return once(model, "parameter_places", lambda: tuple(places(chain_of(model))))
+
+
+def coulomb_pairs(model: Model) -> list[tuple[int, int]]:
+    """Positions of Coulomb friction of moving positive and negative, joint by joint."""
+    found = {place: k for k, place in enumerate(parameter_places(model))}
+    return [(k, found[p._replace(field="minus")]) for p, k in found.items() if p.field == "plus"]
 
 
 def refuse_taken(model: Model) -> None:
     """A friction law's constant may not be called like a parameter its joint has already."""
     for link in model.links:
-        taken = {*JOINT_NAMES, *MOTOR_NAMES, *UNBALANCE_NAMES} & {*link.friction.linear}
+        taken = TAKEN & {*link.friction.linear}
         if link.friction.own is not None and taken:
-            name = min(taken)
+            word = min(taken)
             raise ModelError(
-                f"friction law {link.friction.own.name!r} has a constant {name!r}, but "
-                f"{link.joint_name}.{name} is a parameter of every robot",
+                f"friction law {link.friction.own.name!r} has a constant {word!r}, but "
+                f"{link.joint_name}.{word} is a parameter of every robot",
                 "rename the constant; viscous, coulomb and offset can be given beside the law",
             )
 
@@ -224,17 +217,7 @@ def chain_of(model: Model, parameters: Sequence[float] | None = None) -> Chain:
 def parameter_values(model: Model, c: Chain) -> list[Any]:
     """Values of every parameter, over the chain's scalars."""
     refuse_sliding(model)
-    values = [x for body in c.bodies[: c.links] for x in linear(body.user_inertia)]
-    for resistance, motor in zip(c.resistances, c.motors, strict=True):
-        values += [motor.inertia, resistance.viscous, resistance.plus, resistance.minus]
-        values.append(resistance.offset)
-    for motor in c.motors:
-        values += [motor.viscous, motor.plus, motor.minus] if motor.coupled else []
-    for i in model.unbalanced:
-        values += list(c.bodies[c.rotors[i]].inertia.h[:2])
-    values += [r.viscous_minus for r in c.resistances if r.viscous_minus is not None]
-    own = [r.own for r in c.resistances if r.own is not None]
-    return [*values, *(x for part in (*c.springs, *c.loads, *own) for x in part.coefficients)]
+    return [value(c, place) for place in places(c)]
 
 
 def refuse_sliding(model: Model) -> None:
@@ -303,5 +286,5 @@ def _drive_changes(link: Link, motor: Motor, p: Mapping[str, float]) -> dict[str
         "coulomb": (motor.plus / size, motor.minus / size),
     }
     if f"{link.joint_name}.unbalance_x" in p:
-        changes["unbalance"] = tuple(p[f"{link.joint_name}.{x}"] for x in UNBALANCE_NAMES)
+        changes["unbalance"] = tuple(p[f"{link.joint_name}.{x}"] for x in UNBALANCE)
     return changes

@@ -17,7 +17,7 @@ from ..compile.arrays import numbers
 from ..control.random_numbers import SAMPLES, RowFunction, normal, uniform
 from ..errors import ModelError, OptionError, ShapeError, counted, shown, warn
 from ..lazy import cached_property
-from ..model.parameters import MOTOR_NAMES, VISCOUS_MINUS
+from ..model.parameters import parameter_places
 from ..spatial.functions import Functions
 from ..spatial.inertia import NAMES
 from ..spatial.vectors import plus
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 BODY = len(NAMES)
-VISCOUS = ("viscous", VISCOUS_MINUS, MOTOR_NAMES[0])
-COULOMB = ("coulomb+", "coulomb-", *MOTOR_NAMES[1:])
+FACTORS = {  # of a joint, and the fields that each scales
+    "viscous": ("viscous", "viscous_minus"),
+    "coulomb": ("plus", "minus"),
+    "rotor_inertia": ("inertia",),
+}
 UNIT = math.sqrt(12.0)  # a uniform number less its mean, times this, has variance 1
 RELATIVE = {  # what is varied by a share of itself, or with a body, by name
     "mass": "mass",
@@ -268,16 +271,14 @@ class Scatter:
     @cached_property
     def _rubbing(self) -> dict[str, tuple[float, list[int]]]:
         """By factor: the deviation of friction or rotor inertia, and the parameters it scales."""
-        names = self.robot.parameters.names
-        place = {name: k for k, name in enumerate(names)}
+        every = list(enumerate(parameter_places(self.robot.model)))
         joints = self.robot.model.tree_joint_names
-        kinds = {"viscous": VISCOUS, "coulomb": COULOMB, "rotor_inertia": ("rotor_inertia",)}
         size = {name: self._deviations(name, joints) for name in ("friction", "rotor")}
         found = {}
-        for joint in joints:
-            for kind, ends in kinds.items():
+        for i, joint in enumerate(joints):
+            for kind, scaled in FACTORS.items():
                 deviation = size["rotor" if kind == "rotor_inertia" else "friction"][joint]
-                at = [place[f"{joint}.{end}"] for end in ends if f"{joint}.{end}" in place]
+                at = [k for k, x in every if x.index == i and x.field in scaled]
                 if deviation and self._nominal[at].any():
                     found[f"{joint}.{kind}"] = deviation, at
         return found
