@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.compile.arm import Arm
 from dynamis.control import Controller, ControlLoop, JointPID
 from dynamis.errors import DynamisError, KeywordError, OptionError, ShapeError
+from dynamis.robot.arm import Arm
 from dynamis.user_code import ELEMENTARY
 from tests.misuse import VALUES, Table, misspelt, misused, robot
 from tests.thorough import thorough_but

@@ -22,7 +22,6 @@ from .robot import Robot, load
 
 if TYPE_CHECKING:
     from . import control, errors, exercises, gpu, interop, rtb, trajectory, transforms
-    from .compile.arm import compile_function as compile
     from .identify import (
         Log,
         PayloadObserver,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     )
     from .realtime.export import export_controller, export_observer
     from .realtime.fmu.export import export_fmu
+    from .robot.user_function import compile_function as compile
     from .simulation import Run, Sensors, Simulator, simulate
     from .study.scatter import Scatter
     from .study.study import study

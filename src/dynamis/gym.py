@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments import choice, number, passed_on, positive, strict, whole
-from .compile.arm import Arm, compile_function
 from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, counted, shown
 from .ik.follow import follow_many
 from .lazy import package, public_dir
 from .model.quantity import resolve
 from .robot import Robot, load
+from .robot.arm import Arm
+from .robot.user_function import compile_function
 from .simulation.simulator import Simulator
 
 if TYPE_CHECKING:

@@ -191,7 +191,7 @@ def _attribute(error: AttributeError, said: str, text: str) -> tuple[str, str | 
     if kind in SYMBOL_TYPES:
         did = "calls a function of NumPy with a symbol" if LIBRARIES.search(text) else said
         return did if did != said else f"asks a symbol for .{name}", _for(text) or SYMBOLS
-    if kind in ("Functions", "Arm", "Drives"):
+    if kind in ("Functions", "Arm", "DriveArm"):
         known: Iterable[str] = [x for x in dir(error.obj) if not x.startswith("_")]
         if kind == "Functions":
             known = ELEMENTARY

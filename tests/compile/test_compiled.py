@@ -308,10 +308,11 @@ def test_every_kernel_has_a_method_or_serves_one():
 
 def test_method_names_are_the_rows_of_the_tables():
     from dynamis.compile import kernels as methods
-    from dynamis.dynamics import equation, forward_dynamics
+    from dynamis.dynamics import forward_dynamics
+    from dynamis.dynamics.elements import bodies
 
-    assert tuple(equation.RECURSIONS) == methods.RECURSIONS
-    assert tuple(equation.CLOSED) == methods.CLOSED
+    assert tuple(bodies.RECURSIONS) == methods.RECURSIONS
+    assert tuple(bodies.CLOSED) == methods.CLOSED
     assert tuple(forward_dynamics.MASS_MATRICES) == methods.MASS_MATRICES
 
 

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 
 import dynamis as dy
-from dynamis.compile.arm import Arm
 from dynamis.control import (
     ComputedTorque,
     FeedForward,
@@ -18,6 +17,7 @@ from dynamis.control import (
     TaskSpace,
 )
 from dynamis.model.chain import chain
+from dynamis.robot.arm import Arm
 from dynamis.spatial.functions import MATH
 from tests.random_robots import build, lossless
 

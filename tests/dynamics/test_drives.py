@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import given
 
 import dynamis as dy
-from dynamis.dynamics.friction import SHAPES
+from dynamis.dynamics.elements.friction import SHAPES
 from dynamis.model.formats.files import model_from_toml, toml_text
 from dynamis.model.formats.urdf import model_from_urdf, urdf_text
 from dynamis.model.friction import LAWS

@@ -9,7 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.compile.arrays import NUMPY
 from dynamis.compile.tracer import SX
-from dynamis.dynamics.friction import (
+from dynamis.dynamics.elements.friction import (
     BRISTLE,
     SERIES,
     SHAPES,

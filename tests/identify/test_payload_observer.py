@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.compile.arm import arm_of
 from dynamis.compile.arrays import NUMPY
 from dynamis.compile.ops import OPS
 from dynamis.compile.program import Operation
@@ -20,6 +19,7 @@ from dynamis.errors import OptionError, ShapeError
 from dynamis.identify.feasible import pseudo_inertias
 from dynamis.identify.payload_observer import ALL_PAIRS, ROWS, _squares, _without_offsets
 from dynamis.realtime.export import FLAGS
+from dynamis.robot.arm import arm_of
 from dynamis.spatial.functions import MATH
 from dynamis.spatial.inertia import from_linear, linear, to_com, to_com_slope
 from tests.control.blocks import ARMS

@@ -11,7 +11,6 @@ import numpy as np
 from ..arguments import checked, one_of, strict, whole
 from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRICES
 from ..dynamics import equation
-from ..dynamics.springs import spring_torque
 from ..errors import DynamisError, ShapeError, SingularError, shown
 from ..interop.rigid_tree import NotRepresentableError, slides
 from ..robot import Robot
@@ -134,14 +133,8 @@ def _terms(robot: Robot, s: SampledStates) -> np.ndarray:
     """M qdd + C qd + g + friction + springs with their damping"""
     M, C = robot.mass_matrix(s.q), robot.coriolis_matrix(s.q, s.qd)
     moving = np.einsum("sij,sj->si", M, s.qdd) + np.einsum("sij,sj->si", C, s.qd)
-    held = robot.gravity_torque(s.q) + robot.load_torque(s.q, s.qd)
-    total = moving + held + robot.friction_torque(s.qd)
-    if robot.rubs_under_load:
-        total = total + robot.load_friction(s.q, s.qd, s.qdd)
-    if not robot.chain.springs:
-        return total
-    rows = zip(s.q.tolist(), s.qd.tolist(), strict=True)
-    return total + np.array([spring_torque(robot.chain, q, MATH, qd) for q, qd in rows])
+    total = moving + robot.gravity_torque(s.q) + sum(robot._effect_torques(s.q, s.qd).values())
+    return total + robot.load_friction(s.q, s.qd, s.qdd) if robot.rubs_under_load else total
 
 
 def _linear(robot: Robot, s: SampledStates) -> np.ndarray:

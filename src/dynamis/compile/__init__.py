@@ -25,4 +25,4 @@ service, arrays, LLVM.
 
 from ..lazy import callable_package
 
-callable_package(__name__, "arm", "compile_function")
+callable_package(__name__, ".robot.user_function", "compile_function")

@@ -17,8 +17,8 @@ from ..model.closure import refuse_closures
 from ..model.model import Model
 from ..model.parameters import parameter_names
 
-# sizes that depend on the robot; C are the conditions of its closures
-N, D, P, L, F, C = "n", "dof", "p", "links", "frames", "closures"
+# sizes that depend on the robot; C are the conditions of its closures, E what acts beside inertia
+N, D, P, L, F, C, E = "n", "dof", "p", "links", "frames", "closures", "effects"
 Shape = tuple[int | str, ...]
 SIZES: Mapping[str, Shape] = {
     "wrench": (6,),
@@ -69,9 +69,7 @@ class Kernel:
     formulations: tuple[str, ...] = ()  # that may be asked for
     cheapest: bool = False  # unasked, the formulation with the fewest operations is compiled
     solves: bool = False  # divides by the mass matrix: NaN where that is singular, which is refused
-    closed: str | None = ""
-    """The algorithm of closed mechanisms; "": the same; None: there is none. It gives NaN where a
-    configuration does not close or is singular, which is refused."""
+    open_only: bool = False  # there is no such thing of closed mechanisms
     loops: bool = False  # of closed mechanisms only
     differentiate: bool = False
     reducible: bool = False  # sees the bodies only through torques: inertias may be regrouped
@@ -87,8 +85,7 @@ class Kernel:
 
         def call(chain: Any, *values: Any, **fn: Any) -> Any:
             self.refuse(bool(chain.closures))
-            where = (chain.closures and self.closed) or self.algorithm
-            module, name = where.split(":")
+            module, name = self.algorithm.split(":")
             algorithm = getattr(import_module(f"dynamis.{module}"), name)
             named = dict(zip(self.inputs[plain:], values[plain:], strict=True))
             return algorithm(chain, *values[:plain], **named, **self.options, **fn)
@@ -97,7 +94,7 @@ class Kernel:
 
     def serves(self, closed: bool) -> bool:
         """Whether there is such a thing of mechanisms with closures, or of arms without."""
-        return self.closed is not None if closed else not self.loops
+        return not (self.open_only if closed else self.loops)
 
     def refuse(self, closed: bool) -> None:
         """Say that there is no such thing of a robot."""
@@ -163,13 +160,9 @@ def _any_of(*names: str, all_with: str = "") -> dict[tuple[str, ...], Mapping[st
 def _of_bodies(
     algorithm: str, inputs: tuple[str, ...], outputs: Mapping[str, Shape], **different: Any
 ) -> Kernel:
-    """A row of torques of the bodies, under the name of its algorithm.
-
-    Mechanisms with closures have one of the same name in `dynamics.closed`.
-    """
+    """A row of torques of the bodies, under the name of its algorithm."""
     name = algorithm.partition(":")[2]
-    closed = f"dynamics.closed:{name}"
-    return Kernel(name, algorithm, inputs, outputs, reducible=True, closed=closed, **different)
+    return Kernel(name, algorithm, inputs, outputs, reducible=True, **different)
 
 
 def _column(
@@ -200,7 +193,7 @@ def _of_loops(
 
 
 INVERSE_DYNAMICS = _of_bodies(
-    "dynamics.equation:inverse_dynamics",
+    "dynamics.projected:inverse_dynamics",
     STATE,
     {"tau": VECTOR},
     further=_any_of(WRENCH, BASE_MOTION, FORCES, TEMPERATURE)
@@ -214,16 +207,13 @@ TWO_VELOCITY = Kernel(
     {"tau": VECTOR},
     internal=True,
     reducible=True,
-    closed=None,
+    open_only=True,
 )
-MASS_COLUMN = _column(
-    "mass_matrix", "dynamics.equation:mass_times", ("q",), closed="dynamics.closed:mass_times"
-)
+MASS_COLUMN = _column("mass_matrix", "dynamics.projected:mass_times", ("q",))
 CORIOLIS_COLUMN = _column(
     "coriolis_matrix",
-    "dynamics.coriolis:coriolis_times",
+    "dynamics.projected:coriolis_times",
     ("q", "qd"),
-    closed="dynamics.closed:coriolis_times",
 )
 DERIVATIVES_COLUMN = _column(
     "inverse_dynamics_derivatives",
@@ -231,7 +221,6 @@ DERIVATIVES_COLUMN = _column(
     STATE,
     _TAU,
     differentiate=True,
-    closed="compile.programs:inverse_along_closed",
 )
 PUSHED_COLUMN = replace(
     DERIVATIVES_COLUMN,
@@ -247,7 +236,7 @@ ROWS = (
     Kernel("jacobian_dot", "dynamics.kinematics:jacobian_dot", ("q", "qd"), {"Jd": (6, N)}),
     INVERSE_DYNAMICS,
     _of_bodies(
-        "dynamics.equation:forward_dynamics",
+        "dynamics.projected:forward_dynamics",
         TORQUE,
         {"qdd": VECTOR},
         further=_any_of(WRENCH, FORCES, TEMPERATURE),
@@ -256,50 +245,56 @@ ROWS = (
         solves=True,
     ),
     _of_bodies(
-        "dynamics.equation:mass_matrix",
+        "dynamics.projected:mass_matrix",
         ("q",),
         {"M": (D, D)},
         growth=11,
         column=MASS_COLUMN,
     ),
     _of_bodies(
-        "dynamics.coriolis:coriolis_matrix",
+        "dynamics.projected:coriolis_matrix",
         ("q", "qd"),
         {"C": (D, D)},
         growth=130,
         column=CORIOLIS_COLUMN,
     ),
-    _of_bodies("dynamics.equation:gravity_torque", ("q",), {"g": MOVING}),
+    _of_bodies("dynamics.projected:gravity_torque", ("q",), {"g": MOVING}),
     Kernel(
         "friction_torque",
-        "dynamics.friction:friction_torque",
+        "dynamics.elements.friction:friction_torque",
         ("qd",),
         {"tau": VECTOR},
         further=_any_of(TEMPERATURE),
     ),
-    Kernel("load_shares", "dynamics.friction:load_shares", ("qd",), {"s": VECTOR}),
-    _of_bodies("dynamics.equation:load_friction", STATE, {"tau": VECTOR}),
-    Kernel("spring_torque", "dynamics.springs:spring_torque", ("q",), {"tau": VECTOR}),
-    Kernel("load_torque", "dynamics.loads:load_torque", ("q", "qd"), {"tau": VECTOR}),
+    Kernel("load_shares", "dynamics.elements.friction:load_shares", ("qd",), {"s": VECTOR}),
+    _of_bodies("dynamics.projected:load_friction", STATE, {"tau": VECTOR}),
+    Kernel("spring_torque", "dynamics.elements.springs:spring_torque", ("q",), {"tau": VECTOR}),
+    Kernel("load_torque", "dynamics.elements.loads:load_torque", ("q", "qd"), {"tau": VECTOR}),
+    Kernel(
+        "effect_torques",
+        "dynamics.elements:effect_torques",
+        ("q", "qd"),
+        {"tau": (E, N)},
+        internal=True,
+    ),
     Kernel("kinetic_energy", "dynamics.energy:kinetic_energy", ("q", "qd"), {"T": ()}),
     Kernel("potential_energy", "dynamics.energy:potential_energy", ("q",), {"U": ()}),
     Kernel("momentum", "dynamics.energy:spatial_momentum", ("q", "qd"), {"P": (6,)}),
     Kernel("centroidal_momentum", "dynamics.energy:centroidal_momentum", ("q", "qd"), {"P": (6,)}),
     Kernel("com", "dynamics.energy:com", ("q",), {"c": (3,)}),
     Kernel("com_jacobian", "dynamics.energy:com_jacobian", ("q",), {"J": (3, N)}),
-    _of_bodies("dynamics.equation:motor_torque", STATE, {"tau": VECTOR}),
+    _of_bodies("dynamics.projected:motor_torque", STATE, {"tau": VECTOR}),
     Kernel(
         "regressor",
-        "dynamics.regressor:regressor",
+        "dynamics.projected:regressor",
         STATE,
         {"Y": (N, P)},
         further={(QD_REF,): {"growth": 100, "column": TWO_VELOCITY}},
         growth=60,
         branching=True,
         column=INVERSE_DYNAMICS,
-        closed="dynamics.closed:regressor",
     ),
-    _of_bodies("dynamics.equation:pivots", ("q",), {"D": MOVING}, internal=True),
+    _of_bodies("dynamics.projected:pivots", ("q",), {"D": MOVING}, internal=True),
     TWO_VELOCITY,
     Kernel(
         "step",
@@ -309,16 +304,18 @@ ROWS = (
         further=_any_of(WRENCH),
         internal=True,
         reducible=True,
-        closed=None,
+        open_only=True,
     ),
     _of_loops("dynamics.closures:closure_error", ("q",), {"e": (C,)}),
     _of_loops("dynamics.closures:closure_jacobian", ("q",), {"J": (C, N)}),
-    _of_loops("dynamics.closed:closure_status", ("q",), {"status": ()}),
-    _of_loops("dynamics.closed:joint_rates", ("q", "qd_active"), {"qd": VECTOR}),
-    _of_loops("dynamics.closed:joint_accelerations", ("q", "qd", "qdd_active"), {"qdd": VECTOR}),
-    _of_loops("dynamics.closed:drive_jacobian", ("q",), {"J": (6, D)}, reducible=False),
+    _of_loops("dynamics.projected:closure_status", ("q",), {"status": ()}),
+    _of_bodies("dynamics.projected:joint_rates", ("q", "qd_active"), {"qd": VECTOR}),
+    _of_bodies(
+        "dynamics.projected:joint_accelerations", ("q", "qd", "qdd_active"), {"qdd": VECTOR}
+    ),
+    Kernel("drive_jacobian", "dynamics.projected:drive_jacobian", ("q",), {"J": (6, D)}),
     _of_loops(
-        "dynamics.closed:constraint_forces",
+        "dynamics.projected:constraint_forces",
         STATE,
         {"f": (C,)},
         reducible=False,
@@ -334,7 +331,6 @@ ROWS = (
         reducible=True,
         growth=150,
         column=DERIVATIVES_COLUMN,
-        closed="compile.programs:inverse_closed",
     ),
     PUSHED_COLUMN,
     Kernel(
@@ -347,7 +343,6 @@ ROWS = (
         differentiate=True,
         reducible=True,
         growth=250,
-        closed="compile.programs:forward_closed",
     ),
 )
 KERNELS: Mapping[str, Kernel] = {row.name: row for given in ROWS for row in given.rows()}
@@ -385,8 +380,16 @@ def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
         P: lambda: len(parameter_names(model)),
         L: lambda: links,
         F: lambda: links + 1,
+        E: _effects,
     }
     return tuple(s if isinstance(s, int) else sizes[s]() for s in shape)
+
+
+def _effects() -> int:
+    """How many kinds of forces there are beside inertia and weight."""
+    from ..dynamics.elements import EFFECTS
+
+    return len(EFFECTS)
 
 
 def degrees_of_freedom(model: Model) -> int:

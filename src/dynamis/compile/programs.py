@@ -7,15 +7,15 @@ from typing import Any
 
 import casadi as ca
 
-from ..dynamics import closed, equation
+from ..dynamics import projected
+from ..dynamics.coordinates import Closed, coordinates
+from ..dynamics.elements.friction import load_dependent
 from ..dynamics.equation import uncoupled
 from ..dynamics.forward_dynamics import factor, substitute
-from ..dynamics.friction import driven_load_friction, load_dependent, without_load_friction
 from ..dynamics.reduce import OPERATIONS, SPEED, reduced
 from ..model.chain import Chain, chain
 from ..model.model import Model
 from ..model.parameters import chain_of
-from ..spatial.vectors import less
 from .kernels import Kernel, input_shape, shape_of
 from .optimise import factored, share_reciprocals
 from .program import Cost, Port, Program
@@ -32,129 +32,105 @@ def _given(column: Any) -> Any:
     return None if column is None else _list(column)
 
 
-def _torque(chain: Chain, q: Any, qd: Any, qdd: Any, wrench: Any) -> Any:
-    state = _list(q), _list(qd), _list(qdd)
-    tau = equation.inverse_dynamics(chain, *state, SX, _given(wrench))
-    return ca.vertcat(*(ca.SX(t) for t in tau))
+def _column(values: Any) -> Any:
+    return ca.vertcat(*(ca.SX(x) for x in values))
+
+
+class _Motion:
+    """A motion over the free coordinates, for slopes along motions that keep loops closed.
+
+    v and a are free rates and accelerations: of closed mechanisms symbols of their own, which the
+    other joints follow; of open arms the columns given.
+    """
+
+    def __init__(self, chain: Chain, q: Any, qd: Any, qdd: Any = None):
+        self.chain, self.q, self.on = chain, q, coordinates(chain, _list(q), SX)
+        follows = bool(chain.closures)
+        v = _column(self.on.free(_list(qd))) if follows else qd
+        self.given: dict[str, Any] = {"v": v}
+        if qdd is not None:
+            self.given["a"] = _column(self.on.free(_list(qdd))) if follows else qdd
+        self.size = v.shape[0]
+        self.symbols = {
+            name: ca.SX.sym(name, self.size)
+            for name in ("v", "a")
+            if follows or name not in self.given
+        }
+        self.v, self.a = ((self.given | self.symbols)[x] for x in ("v", "a"))
+
+    def torque(self, wrench: Any, tau: Any = None) -> Any:
+        """Generalised torque of v and a, or with tau what that lacks."""
+        state = _list(self.q), _list(self.v), _list(self.a)
+        given = _given(tau), _given(wrench)
+        return _column(projected.generalised_torque(self.chain, *state, SX, *given))
+
+    def left(self, wrench: Any, tau: Any) -> Any:
+        """What is left of tau to accelerate."""
+        state = _list(self.q), _list(self.given["v"]), [0.0] * self.size
+        given = _given(tau), _given(wrench)
+        return projected.generalised_torque(self.chain, *state, SX, *given, left=True)
+
+    def along(self, slope: Any) -> Any:
+        """A slope over q as one over the free coordinates."""
+        if isinstance(self.on, Closed):
+            return ca.mtimes(slope, sx_matrix(self.on.Z).T)
+        return slope
+
+    def settled(self, slopes: list[Any], **more: Any) -> list[Any]:
+        """Slopes with the values of v and a."""
+        values = self.given | more
+        columns = list(self.symbols.values()), [values[x] for x in self.symbols]
+        return ca.substitute(slopes, *columns) if self.symbols else slopes
+
+    def certain(self, slopes: list[Any]) -> list[Any]:
+        """NaN where q does not close or is singular: a constant has slope 0."""
+        if not isinstance(self.on, Closed):
+            return slopes
+        bad = projected.closure_status(self.chain, _list(self.q), SX) > 0.0
+        return [slope + ca.if_else(bad, math.nan, 0.0) for slope in slopes]
 
 
 def inverse(chain: Chain, q: Any, qd: Any, qdd: Any, wrench: Any = None) -> list[Any]:
-    """d tau / d q, d tau / d qd and d tau / d qdd: M, but where friction grows with the load."""
-    tau = _torque(chain, q, qd, qdd, wrench)
+    """d tau / d q, d tau / d qd and d tau / d qdd: M, but where friction grows with the load.
+
+    Of closed mechanisms over the independent joints, the others following.
+    """
+    at = _Motion(chain, q, qd, qdd)
+    tau = at.torque(wrench)
+    slopes = [at.along(ca.jacobian(tau, q)), ca.jacobian(tau, at.v)]
     if load_dependent(chain):
-        return [ca.jacobian(tau, x) for x in (q, qd, qdd)]
-    M = equation.mass_matrix(chain, _list(q), SX)
-    return [ca.jacobian(tau, q), ca.jacobian(tau, qd), sx_matrix(M)]
+        return at.certain(at.settled([*slopes, ca.jacobian(tau, at.a)]))
+    M = sx_matrix(projected.mass_matrix(chain, _list(q), SX))
+    return at.certain([*at.settled(slopes), M])
 
 
 def inverse_along(
     chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any, wrench: Any = None
 ) -> list[Any]:
     """The three derivatives times a seed: one column each."""
-    tau = _torque(chain, q, qd, qdd, wrench)
-    return [ca.jtimes(tau, x, seed) for x in (q, qd, qdd)]
+    at = _Motion(chain, q, qd, qdd)
+    tau, moved = at.torque(wrench), _column(at.on.rates(_list(seed)))
+    columns = [ca.jtimes(tau, x, y) for x, y in ((q, moved), (at.v, seed), (at.a, seed))]
+    return at.certain(at.settled(columns))
 
 
 def forward(chain: Chain, q: Any, qd: Any, tau: Any, wrench: Any = None) -> list[Any]:
-    """d qdd / d q = -M^-1 d tau / d q at the resulting qdd, likewise qd; d qdd / d tau = M^-1.
+    """d qdd / d q = -M^-1 d r / d q at the resulting qdd, likewise qd and tau.
 
-    Friction under load takes its part of the torque first: tau is then what it leaves, a function
-    of the torque given and of qd.
+    r = Z^T (M qdd + h - tau), over the free coordinates: torques of joints that follow act through
+    Z, which depends on q, and friction under load takes its part of tau.
     """
-    n = q.shape[0]
-    given, left_over_qd = tau, 0.0
-    if load_dependent(chain):
-        taken = driven_load_friction(chain, _list(qd), _list(tau), SX)
-        chain, tau = without_load_friction(chain), tau - ca.vertcat(*(ca.SX(x) for x in taken))
-        left_over_qd = ca.jacobian(tau, qd)
-    M = equation.mass_matrix(chain, _list(q), SX)
-    L, D = factor(M, SX)
-    bias = equation.inverse_dynamics(chain, _list(q), _list(qd), [0.0] * n, SX, _given(wrench))
-    qdd = substitute(L, D, less(_list(tau), bias))
-    symbol = ca.SX.sym("qdd", n)
-    torque = _torque(chain, q, qd, symbol, wrench)
-    slopes = [ca.jacobian(torque, q), ca.jacobian(torque, qd)]
-    dq, dqd = ca.substitute(slopes, [symbol], [ca.vertcat(*qdd)])
-    results = []
-    for slope in (-dq, left_over_qd - dqd, ca.jacobian(tau, given)):
-        columns = [ca.vertcat(*substitute(L, D, [slope[i, j] for i in range(n)])) for j in range(n)]
-        results.append(ca.horzcat(*columns))
-    return results
-
-
-# of closed mechanisms: along the motions that keep the loops closed, over independent coordinates
-
-
-def _torque_closed(chain: Chain, q: Any, v: Any, a: Any, wrench: Any, tau: Any = None) -> Any:
-    state = _list(q), _list(v), _list(a)
-    found = closed.generalised_torque(chain, *state, SX, _given(tau), _given(wrench))
-    return ca.vertcat(*(ca.SX(t) for t in found))
-
-
-def _decided(chain: Chain, x: Any) -> Any:
-    """The entries of the independent coordinates."""
-    return ca.vertcat(*(x[k] for k in closed.mobility(chain).independent))
-
-
-def _follow(chain: Chain, q: Any) -> Any:
-    """Z, (n, dof)."""
-    return sx_matrix(closed.loops(chain, _list(q), SX).Z).T
-
-
-def inverse_closed(chain: Chain, q: Any, qd: Any, qdd: Any, wrench: Any = None) -> list[Any]:
-    """d tau / d q, d qd and d qdd over the independent coordinates, the others following."""
-    v, a = _decided(chain, qd), _decided(chain, qdd)
-    symbols = ca.SX.sym("v", v.shape[0]), ca.SX.sym("a", a.shape[0])
-    tau = _torque_closed(chain, q, *symbols, wrench)
-    slopes = [ca.mtimes(ca.jacobian(tau, q), _follow(chain, q)), ca.jacobian(tau, symbols[0])]
-    slopes = ca.substitute(slopes, list(symbols), [v, a])
-    if load_dependent(chain):
-        (by_a,) = ca.substitute([ca.jacobian(tau, symbols[1])], list(symbols), [v, a])
-    else:
-        by_a = sx_matrix(closed.mass_matrix(chain, _list(q), SX))
-    return [_sound(chain, q, slope) for slope in (*slopes, by_a)]
-
-
-def inverse_along_closed(
-    chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any, wrench: Any = None
-) -> list[Any]:
-    """The three derivatives times a seed: one column each."""
-    v, a = _decided(chain, qd), _decided(chain, qdd)
-    symbols = ca.SX.sym("v", v.shape[0]), ca.SX.sym("a", a.shape[0])
-    tau = _torque_closed(chain, q, *symbols, wrench)
-    along = closed.loops(chain, _list(q), SX).along(_list(seed))
-    columns = [ca.jtimes(tau, q, ca.vertcat(*(ca.SX(x) for x in along)))]
-    columns += [ca.jtimes(tau, x, seed) for x in symbols]
-    columns = ca.substitute(columns, list(symbols), [v, a])
-    return [_sound(chain, q, column) for column in columns]
-
-
-def forward_closed(chain: Chain, q: Any, qd: Any, tau: Any, wrench: Any = None) -> list[Any]:
-    """d a / d q = -M^-1 d r / d q at the resulting a, likewise qd and tau.
-
-    r = Z^T (M qdd + h - tau): torques of joints that follow act through Z, which depends on q.
-    """
-    v = _decided(chain, qd)
-    dof = v.shape[0]
-    symbols = ca.SX.sym("v", dof), ca.SX.sym("a", dof)
-    lack = _torque_closed(chain, q, *symbols, wrench, tau)
-    (left,) = ca.substitute([lack], list(symbols), [v, ca.SX.zeros(dof)])
-    L, D = factor(closed.mass_matrix(chain, _list(q), SX), SX)
-    a = ca.vertcat(*substitute(L, D, _list(-left)))
-    by_q = ca.mtimes(ca.jacobian(lack, q), _follow(chain, q))
-    by_tau = ca.jacobian(lack, tau)[:, list(closed.mobility(chain).independent)]
-    slopes = ca.substitute([by_q, ca.jacobian(lack, symbols[0]), by_tau], list(symbols), [v, a])
-    results = []
-    for slope in slopes:
-        columns = [substitute(L, D, [-slope[i, j] for i in range(dof)]) for j in range(dof)]
-        results.append(ca.horzcat(*(ca.vertcat(*(ca.SX(x) for x in c)) for c in columns)))
-    return [_sound(chain, q, result) for result in results]
-
-
-def _sound(chain: Chain, q: Any, matrix: Any) -> Any:
-    """The matrix, NaN where q does not close or is singular: slopes of a constant are zero."""
-    bad = closed.closure_status(chain, _list(q), SX) > 0.0
-    return matrix + ca.if_else(bad, math.nan, 0.0)
+    at = _Motion(chain, q, qd)
+    L, D = factor(projected.mass_matrix(chain, _list(q), SX), SX)
+    a = _column(substitute(L, D, at.left(wrench, tau)))
+    lack = at.torque(wrench, tau)
+    by_tau = ca.jacobian(lack, tau)[:, list(at.on.free(range(chain.n)))]
+    slopes = [at.along(ca.jacobian(lack, q)), ca.jacobian(lack, at.v), by_tau]
+    size, results = range(at.size), []
+    for slope in at.settled(slopes, a=a):
+        columns = [substitute(L, D, [-slope[i, j] for i in size]) for j in size]
+        results.append(ca.horzcat(*map(_column, columns)))
+    return at.certain(results)
 
 
 STEPS = {"speed": SPEED, "operations": OPERATIONS, "nothing": ()}

@@ -20,10 +20,11 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive, strict
-from ..compile.arm import Arm, Drives, arm_of, over_symbols
 from ..compile.arrays import NUMPY, finite, numbers, one_sample
 from ..errors import OptionError, ShapeError, counted, did_you_mean, shown
 from ..lazy import once
+from ..robot.arm import Arm, DriveArm, arm_of
+from ..robot.user_function import over_symbols
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import Scalars, less, plus
 from ..user_code import location
@@ -435,7 +436,7 @@ JOINTS = "joints"  # name of the part of a state that holds their positions
 
 def drives_at_first(
     model: "Robot", q: Scalars, fn: Functions, joints: Scalars | None = None
-) -> Drives:
+) -> DriveArm:
     """A closed mechanism as its control computer sees it before the first sample.
 
     `joints` are those on the way from home, where they were found before.
@@ -451,14 +452,14 @@ def approach(model: "Robot", joints: Scalars, q: Scalars, share: Any, fn: Functi
     return _drives(model, fn).approach(joints, q, share, model.home.tolist())
 
 
-def drives_at(model: "Robot", joints: Scalars, q: Scalars, fn: Functions) -> Drives:
+def drives_at(model: "Robot", joints: Scalars, q: Scalars, fn: Functions) -> DriveArm:
     """A closed mechanism as its control computer sees it at a sample."""
     return _drives(model, fn).near(joints, q)
 
 
-def _drives(model: "Robot", fn: Functions) -> Drives:
+def _drives(model: "Robot", fn: Functions) -> DriveArm:
     arm = arm_of(model, fn, computer=True)
-    assert isinstance(arm, Drives)
+    assert isinstance(arm, DriveArm)
     return arm
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked, strict
-from ..compile.arm import Arm
+from ..robot.arm import Arm
 from .controller import (
     Compensating,
     Controller,

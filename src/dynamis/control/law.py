@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import a_robot, choice, is_word, one_of, positive, strict, whole
-from ..compile.arm import Arm, arm_of
 from ..compile.service import Key, traced
 from ..errors import OptionError, ShapeError, counted, shown
 from ..lazy import cached_property
+from ..robot.arm import Arm, arm_of
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from ..trajectory.trajectory import Trajectory

@@ -178,7 +178,7 @@ def linearise(
 def _holding(robot: "Robot", q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """The torque at which the independent joints do not accelerate."""
     rest = np.zeros(robot.dof)
-    still = robot.joint_accelerations(q, qd, rest) if robot.model.closures else rest
+    still = robot.joint_accelerations(q, qd, rest)
     return robot.inverse_dynamics(q, qd, still)
 
 
@@ -200,7 +200,7 @@ def _output(robot: "Robot", q: np.ndarray, output: str) -> tuple[np.ndarray, tup
         return np.eye(n, 2 * n), positions
     if output == "state":
         return np.eye(2 * n), positions + velocities
-    J = robot.drive_jacobian(q) if robot.model.closures else robot.jacobian(q)
+    J = robot.drive_jacobian(q)
     return np.hstack([J, np.zeros((6, n))]), TOOL
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, strict
-from ..compile.arm import Arm
+from ..robot.arm import Arm
 from ..spatial.vectors import plus
 from .controller import Gain, Sample, Scalars, Step, Values, above_zero, model_of
 from .observer import Observer
@@ -95,11 +95,7 @@ def momentum_bias(arm: Arm, sample: Sample, turned: Scalars, friction: bool = Tr
 
     `turned` is C^T qd.
     """
-    g = arm.gravity_torque(sample.q)
-    if arm.chain.springs:
-        g = plus(g, arm.spring_torque(sample.q, sample.qd))
-    if arm.chain.loads:
-        g = plus(g, arm.load_torque(sample.q, sample.qd))
+    g = plus(arm.gravity_torque(sample.q), arm.applied_torque(sample.q, sample.qd))
     rubbing = _friction(arm, sample) if friction else [0.0] * arm.n
     return [turned[i] - g[i] - rubbing[i] for i in range(arm.n)]
 

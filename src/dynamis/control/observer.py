@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..arguments import strict
-from ..compile.arm import arm_of
 from ..compile.service import Key, traced
 from ..lazy import cached_property
+from ..robot.arm import arm_of
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from .controller import (

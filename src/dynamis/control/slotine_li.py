@@ -1,6 +1,6 @@
 """Adaptive control that learns the arm's parameters while it tracks (Slotine and Li 1987)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, passed_on, strict
-from ..compile.arm import Arm
 from ..compile.arrays import numbers
-from ..dynamics import friction
-from ..dynamics.drives import motor_rate
+from ..dynamics.elements import friction
 from ..errors import OptionError, ShapeError, shown
-from ..model.chain import Chain
 from ..model.parameters import parameter_index, parameter_places
-from ..model.places import FRICTION, MOTOR, Place, places
-from ..spatial.functions import Functions
+from ..model.places import places
+from ..robot.arm import Arm
 from ..spatial.vectors import matrix_times, plus, transposed
 from .controller import (
     NO_LIMIT,
@@ -113,7 +110,7 @@ def reference_regressor(arm: Arm, sample: Sample, qd_r: Scalars, qdd_r: Scalars)
     """Y, (n, p), columns as the parameters of the model."""
     chain, smoothing = arm.chain, sample.gains.smoothing[0]
     Y = [list(row) for row in arm.regressor(sample.q, sample.qd, qdd_r, qd_r)]
-    found = dict(_friction_columns(chain, arm.tree_rates(qd_r), smoothing, arm.fn))
+    found = friction.friction_columns(chain, arm.tree_rates(qd_r), arm.fn, smoothing)
     column = {place: k for k, place in enumerate(places(chain))}
     for place, entries in zip(found, arm.lowered(list(found.values())), strict=True):
         for row, value in zip(Y, entries, strict=True):
@@ -132,37 +129,6 @@ def unadapted(arm: Arm, sample: Sample, qd_r: Scalars) -> Scalars:
             tree[i] = friction.own_parts(resistance.own, xr[i], s, fn)[0]
     rest = arm.load_rest(sample.q, sample.qd)
     return plus(arm.lowered([tree])[0], rest)
-
-
-def _friction_columns(
-    chain: Chain, xr: Scalars, smoothing: Any, fn: Functions
-) -> Iterator[tuple[Place, list[Any]]]:
-    """(place, entries over the tree's joints) of every friction parameter."""
-    size = len(chain.joints)
-    for i, resistance in enumerate(chain.resistances):
-        V, *_, backwards = friction.columns(resistance, xr[i], fn)
-        found = dict(zip(FRICTION, (V, *_sides(xr[i], smoothing, fn), 1.0), strict=True))
-        if resistance.viscous_minus is not None:
-            found["viscous_minus"] = backwards
-        for field, value in found.items():
-            yield Place("resistances", i, field), [value if k == i else 0.0 for k in range(size)]
-    for i, motor in enumerate(chain.motors):
-        if motor.coupled:
-            u = motor_rate(motor, xr)
-            for field, value in zip(MOTOR, (u, *_sides(u, smoothing, fn)), strict=True):
-                own = [r * value for r in motor.row] + [0.0] * (size - chain.links)
-                yield Place("motors", i, field), own
-    for i, resistance in enumerate(chain.resistances):
-        if resistance.own is not None:
-            s = fn.tanh(xr[i] / smoothing)
-            for k, value in enumerate(friction.own_parts(resistance.own, xr[i], s, fn)[1]):
-                yield Place("laws", i, k), [value if j == i else 0.0 for j in range(size)]
-
-
-def _sides(velocity: Any, smoothing: Any, fn: Functions) -> tuple[Any, Any]:
-    """The two halves of tanh(velocity / smoothing)."""
-    s = fn.tanh(velocity / smoothing)
-    return fn.max(s, 0.0), fn.max(-s, 0.0)
 
 
 @strict

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arguments import checked, passed_on, strict
-from ..compile.arm import Arm
 from ..dynamics.forward_dynamics import factor, substitute
 from ..errors import OptionError
 from ..ik.target import task_mask
+from ..robot.arm import Arm
 from ..spatial.vectors import add, cross, matrix_times, plus, scale, transposed
 from .controller import (
     Compensating,
@@ -173,7 +173,7 @@ class Impedance(ToolController):
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
         law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
         q = one_position(robot, q)
-        J = robot.drive_jacobian(q) if robot.model.closures else robot.jacobian(q)
+        J = robot.drive_jacobian(q)
         J = J[task_rows(robot, law.task)]
         mobility = J @ np.linalg.solve(robot.mass_matrix(q), J.T)
         damped = mobility + law.singular_damping**2 * np.eye(len(J))

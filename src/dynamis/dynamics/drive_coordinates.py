@@ -11,15 +11,16 @@ joints are.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import OptionError, counted
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars, less, plus, transposed
-from . import closed, friction
-from .closures import closure_error, closure_jacobian_dot
+from ..spatial.vectors import Scalars, plus, transposed
+from .closed import Rows, mobility, or_nan, sparse_inner, sparse_times
+from .closures import closure_error
+from .coordinates import Closed
 
 STEPS = 3  # from the sample before: drives that moved by 0.01 rad leave 1e-16
 FARTHER = 6  # from the measured configuration to that of the reference
@@ -32,7 +33,7 @@ FALL = 0.75**2  # share of it left after a sample: it would be gone in four
 
 def controlled(chain: Chain) -> Chain:
     """The chain with the bound on its loops that a control computer has; others are refused."""
-    found = closed.mobility(chain)
+    found = mobility(chain)
     if not set(found.independent) <= set(chain.active):
         raise OptionError(
             f"the mechanism has {counted(len(found.independent), 'degree')} of freedom that its "
@@ -43,119 +44,112 @@ def controlled(chain: Chain) -> Chain:
     return replace(chain, condition=min(chain.condition, SINGULAR))
 
 
-@dataclass(frozen=True)
-class Configuration:
-    """A chain (of `controlled`) where its drives are: q of all joints, and the loops there.
+class Placed(Closed):
+    """The coordinates of a chain (of `controlled`) placed by its drives.
 
-    `good` if they close and are sound; `lost` if they close and near a singular configuration.
+    Rates and torques are those of the drives. `sound` if the loops close and are far enough from a
+    singular configuration; `lost` if they close and near one.
     """
 
-    chain: Chain
-    q: list[Any]
-    loops: closed.LoopJacobians
-    good: Any
-    lost: Any
-    fn: Functions
+    def __init__(self, chain: Chain, q: Sequence[Any], fn: Functions, before: Closed | None = None):
+        super().__init__(chain, list(q), fn)
+        fine = 1.0 * self.gram.sound
+        if before is not None:
+            now = _margin(self, fn)
+            nearing = (now < NARROW) * (now < FALL * _margin(before, fn))
+            fine = fn.select(nearing, 0.0, fine)
+        self.sound, self.lost = self.closes * fine, self.closes * (fine == 0.0)
 
-    def rates(self, qd: Scalars) -> list[Any]:
-        """Of all joints from those of the drives."""
-        return self.loops.along(self.decisive(qd))
+    @property
+    def on(self) -> "Placed":
+        """The coordinates themselves."""
+        return self
 
-    def accelerations(self, rates: Scalars, qdd: Scalars) -> list[Any]:
-        """Of all joints from their rates and the accelerations of the drives."""
-        return plus(self.loops.along(self.decisive(qdd)), self.turning(rates, rates))
+    def good(self, *motion: Scalars) -> Any:
+        """Whether it is sound: every motion follows from the drives."""
+        return self.sound
 
-    def turning(self, rates: Scalars, moved: Scalars) -> list[Any]:
-        """Zd v along `rates`, of moved = Z v."""
-        Jd = closed.counting_rows(
-            self.chain, closure_jacobian_dot(self.chain, self.q, rates, self.fn)
-        )
-        return self.loops.turning(Jd, moved)
+    def joint_rates(self, qd: Scalars) -> list[Any]:
+        """Rates of all joints from those of the drives."""
+        return self.rates(self.of_independent(qd))
 
-    def lowered(self, torques: Scalars) -> list[Any]:
-        """Torques of the drives that carry torques of all joints of the tree."""
-        _, tau, sound = closed.held_torques(self.chain, self.loops, torques, None, self.fn)
-        return closed.or_nan([tau[k] for k in self.chain.active], self.good * sound, self.fn)
+    def joint_accelerations(
+        self, qdd: Scalars, rates: Scalars, moved: Scalars | None = None
+    ) -> list[Any]:
+        """Accelerations of all joints, from rates of all joints and accelerations of the drives.
 
-    def per_drive(self, rows: Sequence[Scalars]) -> list[list[Any]]:
-        """A Z: rows over all joints as rows over the drives, which must be independent."""
-        Z, places = self.loops.Z, self.loops.mobility.independent
-        columns = [Z[places.index(k)] for k in self.chain.active]
-        return [self.certain([closed.sparse_inner(row, z) for z in columns]) for row in rows]
+        With `moved` = Z v: Z vd + Zd v along the rates.
+        """
+        drift = self.drift(rates, rates if moved is None else moved)
+        return plus(self.rates(self.of_independent(qdd)), drift)
 
-    def lowered_rows(self, rows: Sequence[Scalars]) -> list[list[Any]]:
-        """Z^T A: columns of torques of all joints as columns of torques of the drives."""
-        columns = transposed(rows)
-        if len(self.chain.active) == len(self.loops.mobility.independent):
-            return transposed(self.per_drive(columns))
-        return transposed([self.lowered(column) for column in columns])
+    def of_independent(self, values: Scalars) -> list[Any]:
+        """Values of the independent joints among values of the drives."""
+        places = {k: i for i, k in enumerate(self.drives)}
+        return [values[places[k]] for k in self.mobility.independent]
 
-    def spread(self, values: Scalars) -> list[Any]:
+    def of_drives(self, values: Scalars) -> list[Any]:
+        """Values of the drives among values of all joints."""
+        return [values[k] for k in self.drives]
+
+    def all_from_drives(self, values: Scalars) -> list[Any]:
         """Values of the drives as those of all joints, the others zero."""
         found: list[Any] = [0.0] * self.chain.n
-        for k, value in zip(self.chain.active, values, strict=True):
+        for k, value in zip(self.drives, values, strict=True):
             found[k] = value
         return found
 
-    def certain(self, values: Scalars) -> list[Any]:
-        """Values that hold here, or NaN."""
-        return closed.or_nan(values, self.good, self.fn)
+    def torques(self, h: Scalars, *motion: Scalars) -> list[Any]:
+        """Torques of the drives that carry torques of all joints of the tree."""
+        _, tau, sound = self.shared(h)
+        return or_nan(self.of_drives(tau), self.sound * sound, self.fn)
 
-    def momentum_turned(self, rates: Scalars, momentum: Scalars, turned: Scalars) -> list[Any]:
-        """C^T qd of the drives from M qd and C^T qd of the tree: Z^T C^T qd + Zd^T M qd.
+    carried = torques
 
-        Zd^T p is -Z^T Jd^T f with J_d^T f = p of the dependent joints.
+    def per_drive(self, rows: Rows) -> list[list[Any]]:
+        """A Z: rows over all joints as rows over the drives, which must be independent."""
+        Z, places = self.Z, self.mobility.independent
+        columns = [Z[places.index(k)] for k in self.drives]
+        return [self.certain([sparse_inner(row, z) for z in columns]) for row in rows]
+
+    def per_drive_dot(self, rows: Rows, before: Rows, rates: Scalars) -> Rows:
+        """The rate of `before` per drive, `rows` being that of `before` over all joints.
+
+        (J Z)' = Jd Z + J Zd, by rows: Z^T of a row of Jd, and Zd^T of one of J.
         """
-        Jd = closed.counting_rows(
-            self.chain, closure_jacobian_dot(self.chain, self.q, rates, self.fn)
-        )
-        f = self.loops.forces([momentum[k] for k in self.loops.mobility.dependent])
-        held = closed.sparse_times(transposed(Jd), f)
-        return self.lowered(less(turned, held))
+        return [self.turned(a, b, rates) for a, b in zip(rows, before, strict=True)]
 
-    def decisive(self, values: Scalars) -> list[Any]:
-        """Those of the independent joints among values of the drives."""
-        places = {k: i for i, k in enumerate(self.chain.active)}
-        return [values[places[k]] for k in self.loops.mobility.independent]
+    def torque_columns(self, columns: Rows) -> Rows:
+        """Columns of torques of all joints, each as torques of the drives."""
+        if len(self.drives) == len(self.mobility.independent):
+            return self.per_drive(columns)
+        return [self.torques(column) for column in columns]
 
 
-def configuration(
-    chain: Chain, q: Sequence[Any], fn: Functions, before: closed.LoopJacobians | None = None
-) -> Configuration:
-    """That of all joints at q; `before` are the loops of the sample before."""
-    found = closed.loops(chain, q, fn)
-    closes, fine = closed.closes(chain, q, fn), 1.0 * found.gram.sound
-    if before is not None:
-        now = _margin(found, fn)
-        nearing = (now < NARROW) * (now < FALL * _margin(before, fn))
-        fine = fn.select(nearing, 0.0, fine)
-    return Configuration(chain, list(q), found, closes * fine, closes * (fine == 0.0), fn)
-
-
-def _margin(found: closed.LoopJacobians, fn: Functions) -> Any:
+def _margin(found: Closed, fn: Functions) -> Any:
     """How far the loops are from singular, 1 at best: the least squared sine between rows.
 
     A row that is smaller than usual counts as a smaller sine.
     """
     least: Any = 1.0
     for row, d, size in zip(found.dependent, found.gram.D, found.mobility.sizes, strict=True):
-        least = fn.min(least, d / fn.max(closed.sparse_inner(row, row), size))
+        least = fn.min(least, d / fn.max(sparse_inner(row, row), size))
     return least
 
 
 def followed(
     chain: Chain, drives: Scalars, near: Scalars, fn: Functions, steps: int = STEPS,
     sampled: bool = False,
-) -> Configuration:  # fmt: skip
+) -> Placed:  # fmt: skip
     """The drives where they are, the other joints by Newton steps from where they were.
 
     `sampled`: they were there at the sample before.
     """
     q = _placed(chain, drives, near)
-    before = closed.loops(chain, q, fn) if sampled else None
+    before = Closed(chain, q, fn) if sampled else None
     for _ in range(steps):
         q = newton_step(chain, q, fn)
-    return configuration(chain, q, fn, before)
+    return Placed(chain, q, fn, before)
 
 
 def approached(chain: Chain, drives: Scalars, home: Scalars, fn: Functions) -> list[Any]:
@@ -178,27 +172,19 @@ def approach(
 def _placed(chain: Chain, drives: Scalars, q: Scalars) -> list[Any]:
     """q with the independent joints where their drives are."""
     places, moved = {k: i for i, k in enumerate(chain.active)}, list(q)
-    for k in closed.mobility(chain).independent:
+    for k in mobility(chain).independent:
         moved[k] = drives[places[k]]
     return moved
 
 
 def newton_step(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
     """One step that closes the loops by the dependent joints."""
-    found, errors = closed.loops(chain, q, fn), closure_error(chain, q, fn)
+    found, errors = Closed(chain, q, fn), closure_error(chain, q, fn)
     right = [-errors[row] for row in found.mobility.rows]
     columns = transposed(found.dependent)
-    step = closed.sparse_times(columns, found.gram.solve(right))
+    step = sparse_times(columns, found.gram.solve(right))
     moved = list(q)
     for k, dx in zip(found.mobility.dependent, step, strict=True):
         guarded = fn.max(-LARGEST, fn.min(dx, LARGEST))
         moved[k] = moved[k] + fn.select(found.gram.sound > 0.0, guarded, 0.0)
     return moved
-
-
-def drive_load_friction(
-    here: Configuration, qd: Scalars, carried: Scalars, fn: Functions
-) -> list[Any]:
-    """What friction under load adds to the torques of the drives that transmit `carried`."""
-    more = friction.load_friction(here.chain, here.rates(qd), here.spread(carried), fn)
-    return [more[k] for k in here.chain.active]

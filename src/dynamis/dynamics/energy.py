@@ -9,11 +9,10 @@ from ..spatial.functions import Functions, zero
 from ..spatial.inertia import rotated, times
 from ..spatial.rotations import rotate, transpose
 from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, subtract
-from . import coupling, drives
+from . import coupling, drives, elements
 from .coriolis import Twist, momentum, velocities
+from .instant import at_rest
 from .kinematics import inertias, motions, poses
-from .loads import load_energy
-from .springs import spring_energy
 
 
 def kinetic_energy(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Any:
@@ -30,13 +29,7 @@ def kinetic_energy(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Any:
 
 def potential_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
     """U = - sum g . (m p + R h), zero at the origin of the reference frame; springs and loads."""
-    x = coupling.positions(chain, q)
-    moment = ZERO
-    for body, T in zip(inertias(chain, x), poses(chain, x, fn), strict=True):
-        moment = add(moment, scale(body.m, T.p), rotate(T.R, body.h))
-    height = -dot(chain.gravity, moment)
-    height = height + spring_energy(chain, q, fn) if chain.springs else height
-    return height + load_energy(chain, q, fn) if chain.loads else height
+    return elements.potential_energy(at_rest(chain, fn, q))
 
 
 def com(chain: Chain, q: Scalars, fn: Functions) -> Vector:

@@ -5,34 +5,23 @@ and coupling are added here, once. Friction that grows with the load comes last:
 rest.
 """
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..model.chain import Chain, joint_friction
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, less, matrix_times, plus, transposed
-from . import coupling, drives, friction, kinematics, loads, springs
+from . import coupling, drives, elements, kinematics
+from .elements import friction
+from .elements.bodies import RECURSIONS
 from .forward_dynamics import (
     MASS_MATRICES,
     accelerating_torque,
     articulated_body,
     conjugate_gradients,
-    pivots_from_tip,
     solve,
 )
-from .gibbs_appell import gibbs_appell
-from .lagrange_euler import lagrange_euler
-from .newton_euler import Given, exerted_torque, newton_euler, newton_euler_base
-
-# one row per name in `methods`
-RECURSIONS: Mapping[str, Callable[..., list]] = {
-    "newton-euler": newton_euler,
-    "newton-euler-base": newton_euler_base,
-}
-CLOSED: Mapping[str, Callable[..., list]] = {
-    "lagrange-euler": lagrange_euler,
-    "gibbs-appell": gibbs_appell,
-}
+from .instant import Instant
+from .newton_euler import Given, exerted_torque, newton_euler
 
 
 def inverse_dynamics(
@@ -42,18 +31,8 @@ def inverse_dynamics(
 ) -> Scalars:  # fmt: skip
     """tau of the whole robot, (n,); `link_forces` (f, n) of every link in its frame."""
     chain = friction.at_temperature(chain, temperature, fn)
-    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
-    xdd = coupling.rates(chain, qdd)
-    if method in RECURSIONS:
-        tau = RECURSIONS[method](chain, x, xd, xdd, fn, wrench, base_motion, link_forces)
-    else:
-        tau = CLOSED[method](chain, x, xd, xdd, fn)
-        if link_forces is not None:
-            tau = plus(tau, exerted_torque(chain, x, fn, link_forces))
-    rotor, losses = drives.rotor_torque(chain, xdd), friction.friction_tree(chain, xd, fn)
-    total = [a + b + c for a, b, c in zip(tau, rotor, losses, strict=True)]
-    total = coupling.torques(chain, springs.sprung(chain, total, x, xd, fn))
-    result = loads.loaded(chain, total, q, qd, fn)
+    at = Instant(chain, fn, q, qd, qdd, wrench, base_motion, link_forces, method)
+    result = elements.torque(at)
     if wrench is not None and method not in RECURSIONS:
         result = plus(result, wrench_torque(chain, q, wrench, fn))
     if friction.load_dependent(chain):
@@ -65,12 +44,6 @@ def inverse_dynamics(
 def _transmitted(chain: Chain, tau: Scalars, qd: Scalars, fn: Functions) -> list:
     """Torques without the friction of an arm that transmits nothing."""
     return less(tau, friction.friction_torque(chain, qd, fn))
-
-
-def load_friction(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:
-    """What friction under load adds to the torque; the regressor leaves it out, (n,)."""
-    tau = inverse_dynamics(friction.without_load_friction(chain), q, qd, qdd, fn)
-    return friction.load_friction(chain, qd, _transmitted(chain, tau, qd, fn), fn)
 
 
 def wrench_torque(chain: Chain, q: Scalars, wrench: Scalars, fn: Functions) -> list:
@@ -113,11 +86,9 @@ def forward_dynamics(
     chain = friction.at_temperature(chain, temperature, fn)
     chain, tau = friction.after_load_friction(chain, qd, tau, fn)
     if method == "articulated-body":
-        net = less(tau, friction.friction_torque(chain, qd, fn))
-        if chain.springs:
-            net = less(net, springs.spring_tree(chain, q, qd, fn))
-        if chain.loads:
-            net = less(net, loads.load_torque(chain, q, qd, fn))
+        net, at = tau, Instant(chain, fn, q, qd, qd)
+        for effect in elements.EFFECTS:
+            net = less(net, effect.torque(at)) if effect.acts(chain) else net
         if wrench is not None:
             net = less(net, wrench_torque(chain, q, wrench, fn))
         if link_forces is not None:
@@ -141,34 +112,26 @@ def mass_times(chain: Chain, q: Scalars, v: Scalars, fn: Functions) -> list:
     return list(coupling.torques(chain, plus(links, drives.rotor_torque(chain, xdd))))
 
 
-def pivots(chain: Chain, q: Scalars, fn: Functions) -> list:
-    """Pivots of the mass matrix, tip first, (n,); the last NaN names the joint that is singular."""
-    return pivots_from_tip(mass_matrix(chain, q, fn), fn)
-
-
 def motor_torque(
     chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
-    closing: Scalars | None = None,
+    load: Scalars | None = None,
 ) -> list:  # fmt: skip
     """Torque of every motor: its rotor, its own friction, and the joint's load through the gear.
 
-    `closing` is what closures add to the loads of the joints. What the motion of its carrier does
-    to a rotor that is a body of the tree counts as load: it is that of 1 / G of its own rate.
+    `load` is what closures and friction under load add to the loads of the joints. What the motion
+    of its carrier does to a rotor that is a body of the tree counts as load: it is that of 1 / G of
+    its own rate.
     """
-    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
-    xdd = coupling.rates(chain, qdd)
-    tree = springs.sprung(chain, newton_euler(chain, x, xd, xdd, fn), x, xd, fn)
-    if chain.loads:  # every joint is a coordinate: those that mimic others were refused
-        carried = [*loads.load_torque(chain, q, qd, fn), *([0.0] * (len(tree) - chain.n))]
-        tree = plus(tree, carried)
+    at = Instant(chain, fn, q, qd, qdd)
+    xd, xdd = at.xd, at.xdd
+    # every joint is a coordinate: those that mimic others were refused
+    tree = elements.tree_torque(at, elements.without_rotors)
     joint_side = [
         t + friction.torque(joint_friction(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)
     ]
-    if closing is not None:
-        joint_side = plus(joint_side, closing)
-    if friction.load_dependent(chain):
-        joint_side = plus(joint_side, load_friction(chain, q, qd, qdd, fn))
+    if load is not None:
+        joint_side = plus(joint_side, load)
     rotors = [m.inertia * drives.motor_rate(m, xdd) / m.gear for m in chain.motors]
     carried = less(tree[chain.links :], rotors) if chain.rotors else None
     geared = drives.motor_torque(chain, joint_side, xd, fn, carried)

@@ -108,7 +108,7 @@ class GibbsAppell(NamedTuple):
     G: Any
     C: Any  # the vector of centrifugal and Coriolis torques
     M: Any
-    loops: Any = None  # of a mechanism with closures: dynamis.dynamics.closed.LoopTerms
+    loops: Any = None  # of a mechanism with closures: dynamis.robot.closing.LoopTerms
 
 
 def gibbs_appell_terms(

@@ -35,7 +35,7 @@ class LagrangeEuler(NamedTuple):
     H: Any
     C: Any
     tau: Any
-    loops: Any = None  # of a mechanism with closures: dynamis.dynamics.closed.LoopTerms
+    loops: Any = None  # of a mechanism with closures: dynamis.robot.closing.LoopTerms
 
 
 def screw(kind: str, pose: Frame) -> Matrix4:

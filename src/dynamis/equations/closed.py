@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from ..dynamics import coupling, energy, equation, friction, loads, springs
+from ..dynamics import coupling, energy, equation
+from ..dynamics.elements import friction, loads, springs
 from ..model.chain import Chain, Motor, Resistance
 from ..spatial.rotations import multiply
 from .scalars.polynomial import Alphabet, Polynomial, TooLongError

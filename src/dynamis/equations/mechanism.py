@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..dynamics.closed import joint_accelerations, mobility
+from ..dynamics.closed import mobility
 from ..dynamics.mobility import first_assembly
+from ..dynamics.projected import joint_accelerations
 from ..errors import OptionError
 from ..lazy import cached_property
 from ..model.chain import Mobility, chain

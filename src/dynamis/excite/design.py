@@ -16,9 +16,7 @@ import numpy as np
 
 from ..arguments import checked, choice, is_word, number, positive, whole
 from ..compile.tracer import SX, nested
-from ..dynamics import closed as of_closed
-from ..dynamics import equation
-from ..dynamics.regressor import regressor
+from ..dynamics import projected
 from ..errors import OptionError
 from ..identify.frictions import friction_named
 from ..identify.unknowns import unknowns
@@ -377,11 +375,11 @@ class Problem:
         return [q + ca.repmat(place, 1, len(t)), qd, qdd]
 
     def _objective(self, measure: Measure, state: list[Any], K: int) -> Any:
-        m, closed = len(measure.unknowns), self.follow is not None
+        m = len(measure.unknowns)
         drives = measure.unknowns.robot.driven
 
         def one(*motion: Any, fn: Any) -> Any:  # Z = W Y D of one sample, (n, m)
-            Y = of_closed.regressor(*motion, fn=fn) if closed else regressor(*motion, fn=fn)
+            Y = projected.regressor(*motion, fn=fn)
             full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in Y[k])) for k in drives))
             picked = ca.mtimes(full, ca.sparsify(ca.DM(measure.unknowns.pick)))
             left, right = (ca.diag(ca.DM(x)) for x in (measure.rows, measure.columns))
@@ -419,12 +417,10 @@ class Problem:
         """Torques of the limited joints as fractions of their limits, clearance margins."""
         check, b, space, n = self.check, self.check.bounds, self.check.space, self.check.robot.n
         limited = np.flatnonzero(np.isfinite(b.tau) & (self.used.get("torque", 1.0) > LITTLE))
-        closed = check.loops is not None
-        mapped = at_samples if closed else ca.Function.map
-        inverse_dynamics = of_closed.inverse_dynamics if closed else equation.inverse_dynamics
+        mapped = at_samples if check.loops is not None else ca.Function.map
 
         def used(*motion: Any, fn: Any) -> Any:
-            tau = inverse_dynamics(*motion, fn=fn)
+            tau = projected.inverse_dynamics(*motion, fn=fn)
             return ca.vertcat(*(ca.SX(tau[i]) / float(b.tau[i]) for i in limited.tolist()))
 
         if len(limited):

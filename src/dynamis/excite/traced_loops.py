@@ -7,7 +7,8 @@ import casadi as ca
 import numpy as np
 
 from ..compile.tracer import SX, nested, sx_matrix
-from ..dynamics import closed, kinematics
+from ..dynamics import kinematics, projected
+from ..dynamics.coordinates import Closed
 from ..dynamics.forward_dynamics import factor, substitute
 from ..dynamics.mobility import size
 from ..ik.singularity import drives, task_rank
@@ -70,7 +71,7 @@ def all_joints(
     chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions
 ) -> tuple[Scalars, Scalars, Scalars]:
     """q, qd, qdd of all joints from the rates and accelerations of those that decide."""
-    return (q, qd, qdd) if chain.mobility is None else (q, *closed.led(chain, q, qd, qdd, fn))
+    return q, *projected.joint_motion(chain, q, qd, qdd, fn)
 
 
 def loop_limits(
@@ -142,7 +143,7 @@ def _log_conditions(loops: Loops, q: Scalars) -> tuple[list[Any], Any]:
     """
     robot, chain = loops.robot, loops.robot.chain
     scale = joint_scale(robot)
-    Z = sx_matrix(closed.loops(chain, q, SX).Z).T
+    Z = sx_matrix(Closed(chain, q, SX).Z).T
     rows = np.where(np.arange(6) < 3, 1.0 / size(chain), 1.0)
     mask = task_mask(robot)
     J = sx_matrix(kinematics.jacobian(chain, q, SX)) * ca.repmat(ca.DM(rows), 1, robot.n)

@@ -11,11 +11,11 @@ from math import pi, sqrt
 from random import Random
 from typing import Any
 
-from ..compile.arm import Arm, arm_of
 from ..control.single_joint import SingleJoint
 from ..model.drive import Drive
 from ..model.link import Link
 from ..robot import Robot, load
+from ..robot.arm import Arm, arm_of
 from ..spatial.functions import MATH
 from ..trajectory.polynomial import quintic
 

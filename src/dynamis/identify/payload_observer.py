@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, number, positive, strict
-from ..compile.arm import Arm
 from ..compile.arrays import NUMPY
 from ..compile.service import Ports, compiled, compiling
 from ..control.controller import Sample, Scalars, Step, Values, per_joint
@@ -35,6 +34,7 @@ from ..errors import OptionError
 from ..lazy import cached_property, once
 from ..logs.log import LONG_GAP, Log
 from ..model.closure import refuse_closures
+from ..robot.arm import Arm
 from ..simulation.run import Run
 from ..spatial.functions import MATH, Functions
 from ..spatial.inertia import from_linear, pseudo_inertia, to_com_slope

@@ -214,10 +214,15 @@ def _searched(problem: LoopProblem, count: int, seed: int) -> np.ndarray:
 
 
 def project(robot: "Robot", q: Any, qd: Any = None) -> Any:
-    """The nearest configurations that close, (..., n); with qd also rates that keep them closed."""
-    refuse_open_arms(robot)
+    """The nearest configurations that close, (..., n); with qd also rates that keep them closed.
+
+    Those of open arms are what is given.
+    """
     what = f"robot {robot.name!r}"
     (given,) = robot._calls.arrays({"q": q})
+    if not robot.model.closures:
+        (rates,) = robot._calls.arrays({"qd": q if qd is None else qd})
+        return given if qd is None else (given, np.broadcast_to(rates, given.shape).copy())
     rows = given.reshape(-1, robot.n)
     found, left = nearest(robot, rows)
     if (left > CLOSED).any():

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arm import compile_function
 from ..lazy import once
+from ..robot.user_function import compile_function
 from ..spatial.vectors import inner, matrix_times
 from .closed_form import ClosedForm, closed_form
 from .geometry import JointSpace, outside, serial_arm

@@ -200,7 +200,7 @@ class Log:
         without offsets and what the load adds; the joints start at their reference temperatures
         (`robot.at_temperature(...)` sets them).
         """
-        from ..dynamics.friction import thermal_joints
+        from ..dynamics.elements.friction import thermal_joints
 
         if robot.n != self.n:
             raise ShapeError(

@@ -7,7 +7,7 @@ and, with a law of one's own, what it gives: the shapes are then those of "coulo
 
 The coefficients are parameters; the constants inside V, P, N and `load` are not, as the torque is
 not linear in them. T is the torque that the joint transmits: all it needs but friction. The shapes
-themselves are in `dynamis.dynamics.friction`, one row per law.
+themselves are in `dynamis.dynamics.elements.friction`, one row per law.
 """
 
 import math

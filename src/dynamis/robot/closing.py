@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..compile.arrays import as_batch
 from ..compile.kernels import input_shape
-from ..dynamics.closed import LoopTerms, loop_terms
+from ..dynamics.coordinates import Closed
 from ..dynamics.mobility import known_assemblies, model_mobility
 from ..errors import ClosureError, ModelError, SingularError, worded
 from ..lazy import once
@@ -112,23 +112,32 @@ def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndar
         "inertial": np.einsum("...ij,...j->...i", robot.mass_matrix(q), qdd[..., own]),
         "coriolis": np.einsum("...ij,...j->...i", robot.coriolis_matrix(q, qd), qd[..., own]),
         "gravity": robot.gravity_torque(q),
-        "friction": reduced(robot.friction_torque(qd)),
     }
-    if robot.model.loads:
-        parts["load"] = reduced(robot.load_torque(q, qd))
+    parts |= {name: reduced(part) for name, part in robot._effect_torques(q, qd).items()}
     found = {name: of_drives(part) for name, part in parts.items()}
     if robot.rubs_under_load:
         found["friction"] = found["friction"] + robot.load_friction(q, qd, qdd)
-    if robot.model.springs:  # with their damping
-        found["spring"] = total - sum(found.values())
     return found
+
+
+class LoopTerms(NamedTuple):
+    """The closures at one state, in the rows that count: qd = Z qd_i, qdd = Z qdd_i + gamma."""
+
+    J: np.ndarray  # (rows, n)
+    bias: np.ndarray  # Jd qd
+    Z: np.ndarray  # (n, dof)
+    gamma: np.ndarray  # Zd qd_i
+    f: np.ndarray  # forces of the closures
 
 
 def loop_arrays(
     chain: Chain, q: Sequence[float], qd: Sequence[float], torques: Sequence[float]
 ) -> tuple[LoopTerms, np.ndarray]:
-    """The closures of a motion, and the torques of its drives, as arrays."""
-    terms, tau = loop_terms(chain, q, qd, torques, MATH)
+    """The closures of a motion that takes these torques of the tree, and those of the drives."""
+    on = Closed(chain, q, MATH)
+    f, tau, _ = on.shared(torques)
+    bias = np.array(on.jacobian_dot(qd)) @ np.asarray(qd)
+    terms = on.J, bias, np.transpose(on.Z), on.drift(qd, qd), f
     return LoopTerms(*(np.array(x) for x in terms)), np.array(tau)
 
 

@@ -32,8 +32,8 @@ from ..compile.kernels import (
     kernel_named,
     row_taking,
 )
+from ..dynamics.elements.springs import refuse_coincident
 from ..dynamics.mobility import first_assembly
-from ..dynamics.springs import refuse_coincident
 from ..errors import (
     ModelError,
     OptionError,
@@ -671,7 +671,7 @@ class Robot:
         Directions in which the tool cannot move get zero (pseudo-inverse). Of a mechanism with
         closures: M and J are those of the independent joints (`drive_jacobian`).
         """
-        J = self.drive_jacobian(q) if self.model.closures else self.jacobian(q)
+        J = self.drive_jacobian(q)
         M = self.mass_matrix(q)
         self._refuse_singular(q)
         with np.errstate(invalid="ignore"):
@@ -691,27 +691,24 @@ class Robot:
         if self.model.closures:
             return self._named_parts(closed_terms(self, q, qd, qdd), options)
         zero = np.zeros(self.n)
-        gravity = self.gravity_torque(q)
-        friction = self.friction_torque(qd)
+        gravity, effects = self.gravity_torque(q), self._effect_torques(q, qd)
         moving = self.inverse_dynamics(q, qd, zero)
         inertial = self.inverse_dynamics(q, qd, qdd) - moving
-        loaded: Any = 0.0
+        coriolis = moving - gravity - sum(effects.values())
         if self.rubs_under_load:
             still, both = (self.load_friction(q, qd, a) for a in (zero, qdd))
-            moving, inertial = moving - still, inertial - (both - still)
-            loaded = both
-        coriolis, springs = moving - gravity - friction, {}
-        if self.model.loads:
-            springs["load"] = self.load_torque(q, qd)
-            coriolis = coriolis - springs["load"]
-        if self.model.springs:  # with their damping
-            C: Any = self.coriolis_matrix(q, qd)
-            both, coriolis = coriolis, np.einsum("...ij,...j", C, qd)  # type: ignore[arg-type]
-            springs["spring"] = both - coriolis
-        friction = friction + loaded
-        names = ("inertial", "coriolis", "gravity", "friction")
-        parts = dict(zip(names, (inertial, coriolis, gravity, friction), strict=True))
-        return self._named_parts(parts | springs, options)
+            coriolis, inertial = coriolis - still, inertial - (both - still)
+            effects["friction"] = effects["friction"] + both
+        parts = {"inertial": inertial, "coriolis": coriolis, "gravity": gravity} | effects
+        return self._named_parts(parts, options)
+
+    def _effect_torques(self, q: "ArrayLike", qd: "ArrayLike") -> dict[str, np.ndarray]:
+        """Torques of all joints, (..., n), for friction and whatever else acts on the robot."""
+        from ..dynamics.elements import EFFECTS
+
+        found = self._calls("effect_torques", {"q": q, "qd": qd}, {})
+        acting = [k for k, effect in enumerate(EFFECTS) if effect.acts(self.chain)]
+        return {EFFECTS[k].name: found[..., k, :] for k in acting}
 
     def _named_parts(
         self, given: Mapping[str, np.ndarray], options: Mapping[str, Any]
@@ -1032,7 +1029,7 @@ class Robot:
         """
         from ..ik.target import task_mask
 
-        J = self.drive_jacobian(q) if self.model.closures else self.jacobian(q)
+        J = self.drive_jacobian(q)
         J = J[..., task_mask(self, task), :]
         if J.shape[-2] > J.shape[-1]:
             J = np.swapaxes(J, -1, -2)

@@ -13,7 +13,8 @@ one.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..dynamics import coupling, friction
+from ..dynamics import coupling
+from ..dynamics.elements import friction
 from ..model.chain import Chain, Resistance
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, inner, plus

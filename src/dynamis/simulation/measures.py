@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arguments import is_list
-from ..compile.arm import arm_of
 from ..compile.arrays import NUMPY
 from ..control.law import PLAUSIBLE
 from ..errors import OptionError, did_you_mean, shown
+from ..robot.arm import arm_of
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars
 from .settings import stops_of

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..dynamics import friction
 from ..dynamics.drives import felt, rows, shares, speeds
+from ..dynamics.elements import friction
 from ..errors import OptionError
 from ..model.chain import Chain, Motor
 from ..spatial.functions import Functions, zero

@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from ..dynamics import coupling, equation, friction
+from ..dynamics import elements, equation
 from ..dynamics.drives import lossy
-from ..dynamics.loads import loaded
-from ..dynamics.newton_euler import newton_euler
-from ..dynamics.springs import sprung
+from ..dynamics.elements import friction
+from ..dynamics.instant import Instant
 from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
@@ -278,11 +277,9 @@ class Plant:
         the rates of its bristles.
         """
         c = self.chain
-        zero = [0.0] * len(c.joints)
-        place, speed = coupling.positions(c, x.q), coupling.rates(c, x.qd)
-        tree = newton_euler(c, place, speed, zero, fn, acting.wrench, None, acting.link_forces)
-        tree = sprung(c, tree, place, speed, fn)
-        bias = loaded(c, coupling.torques(c, tree), x.q, x.qd, fn)
+        still, given = [0.0] * c.n, (acting.wrench, None, acting.link_forces)
+        at = Instant(c, fn, x.q, x.qd, still, *given)
+        bias = elements.torque(at, elements.without_rotors)
         other, rates = holding.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
         if acting.external is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..control.random_numbers import RowFunction
-from ..dynamics import closed
+from ..dynamics import closed, projected
 from ..dynamics.drive_coordinates import newton_step
 from ..ik.follow import REASONS, follow_many
 from ..lazy import once
@@ -65,7 +65,7 @@ def _step(chain: Chain) -> RowFunction:
 
     def function(x: Any, fn: Functions) -> list[Any]:
         q, rates = list(x[:n]), list(x[n:])
-        return [*newton_step(chain, q, fn), *closed.joint_rates(chain, q, rates, fn)]
+        return [*newton_step(chain, q, fn), *projected.joint_rates(chain, q, rates, fn)]
 
     wide = n + len(mobility.independent)
     return RowFunction("closing step", function, wide, 2 * n, (repr(chain),))

@@ -393,16 +393,15 @@ def _rows(
     q, p1, p2 = path(s)
     top, pull, push = limits
     still = np.zeros_like(q)
-    loads = robot.load_torque(q, still) if robot.model.loads else 0.0
-    g = robot.gravity_torque(q) + robot.spring_torque(q) + loads
+    rest = robot.friction_torque(still)
+    held = sum(robot._effect_torques(q, still).values())
+    g = robot.gravity_torque(q) + held - rest
 
     def losses(rate: np.ndarray) -> np.ndarray:
-        """Friction, and what loads of one's own add to it in motion."""
-        found = robot.friction_torque(rate)
-        return found + robot.load_torque(q, rate) - loads if robot.model.loads else found
+        """Friction, and what springs and loads add to it in motion."""
+        return sum(robot._effect_torques(q, rate).values()) - held + rest
 
     free = _unloaded(robot, q, p1, p2) - losses(p1) - g
-    rest = losses(still)
     inertia = _unloaded(robot, q, still, p1) - rest - g
     friction = losses(p1 * np.maximum(sd, CREEP)[:, None])
     high = np.tile((1.0 - MARGIN) * np.concatenate([push, pull]), (len(s), 1))

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from ...dynamics import coupling, drives, friction
+from ...dynamics import coupling, drives
+from ...dynamics.elements import friction
 from ...dynamics.kinematics import motions, poses
 from ...errors import ModelError
 from ...model.chain import Chain, chain

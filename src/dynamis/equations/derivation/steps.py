@@ -17,10 +17,9 @@ import sympy as sp
 
 from ...arguments import checked, known_options, number, one_of, strict
 from ...compile.arrays import numbers
-from ...dynamics import closed
+from ...dynamics import projected
 from ...dynamics.closed import mobility
-from ...dynamics.equation import inverse_dynamics
-from ...dynamics.friction import without_load_friction
+from ...dynamics.elements.friction import without_load_friction
 from ...dynamics.mobility import first_assembly
 from ...errors import OptionError, ShapeError, SymbolError, counted, did_you_mean
 from ...lazy import cached_property
@@ -519,13 +518,12 @@ def _check_step(
 def _computed(model: Model, at: DerivationState) -> tuple[str, Sequence[float]]:
     """The function that computes the torques, and what it gives."""
     c = chain(model)
-    if not model.closures:
-        return "inverse_dynamics", inverse_dynamics(c, *at, fn=MATH)
-    if undriven(model):
+    if model.closures and undriven(model):
         rates = [[x[k] for k in mobility(c).independent] for x in at[1:]]
         plain_chain = without_load_friction(c)
-        return "generalised_torque", closed.generalised_torque(plain_chain, at.q, *rates, fn=MATH)
-    return "inverse_dynamics", closed.inverse_dynamics(c, *at, fn=MATH)
+        found = projected.generalised_torque(plain_chain, at.q, *rates, fn=MATH)
+        return "generalised_torque", found
+    return "inverse_dynamics", projected.inverse_dynamics(c, *at, fn=MATH)
 
 
 def _some_state(model: Model) -> DerivationState:
@@ -535,9 +533,9 @@ def _some_state(model: Model) -> DerivationState:
         return DerivationState(*rows)
     c, q = chain(model), first_assembly(model)
     (_, v, a), free = rows, len(mobility(c).independent)
-    qd = closed.joint_rates(c, q, v[:free], MATH)
+    qd = projected.joint_rates(c, q, v[:free], MATH)
     return DerivationState(
-        tuple(q), tuple(qd), tuple(closed.joint_accelerations(c, q, qd, a[:free], MATH))
+        tuple(q), tuple(qd), tuple(projected.joint_accelerations(c, q, qd, a[:free], MATH))
     )
 
 

@@ -13,11 +13,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..model.chain import Chain, OwnLaw, Resistance, Thermal
-from ..spatial.functions import Functions, zero
-from ..spatial.vectors import Scalars, less
-from . import coupling
-from .drives import motor_rate
+from ...model.chain import Chain, OwnLaw, Resistance, Thermal
+from ...model.places import BACKWARDS, MOTOR, Place
+from ...model.places import FRICTION as FIELDS
+from ...spatial.functions import Functions, zero
+from ...spatial.vectors import Scalars, less
+from .. import coupling
+from ..drives import motor_rate
+from ..instant import Instant
+from .element import TREE, entry
 
 Constants = Mapping[str, Any]
 Three = tuple[Any, Any, Any]
@@ -97,18 +101,6 @@ def _shaped(r: Resistance, V: Any, P: Any, N: Any, fn: Functions, direction: Any
 def own(law: OwnLaw, qd: Any, direction: Any, fn: Functions) -> Any:
     """Friction torque by a law of one's own, sliding in a direction (-1, 0 or 1)."""
     return law.run(law.tape, fn, qd=[qd], direction=[direction])[0]
-
-
-def own_columns(chain: Chain, xd: Scalars, fn: Functions, share: float = 1.0) -> list[list[Any]]:
-    """d tau / d constant over the tree, of the friction laws of one's own."""
-    found = []
-    for i, resistance in enumerate(chain.resistances):
-        if resistance.own is not None:
-            _, columns = own_parts(resistance.own, xd[i], fn.sign(xd[i]), fn)
-            for value in columns:
-                entries = [share * value if k == i else 0.0 for k in range(len(chain.joints))]
-                found.append(entries)
-    return found
 
 
 def own_parts(law: OwnLaw, qd: Any, direction: Any, fn: Functions) -> tuple[Any, list[Any]]:
@@ -207,6 +199,66 @@ def friction_tree(chain: Chain, xd: Scalars, fn: Functions) -> list:
             own = motor_friction(chain, i, xd, fn)
             tau = [t + r * own for t, r in zip(tau, motor.row, strict=True)]
     return tau + [0.0] * (len(chain.joints) - len(tau))
+
+
+def friction_columns(
+    chain: Chain, xd: Scalars, fn: Functions, smoothing: Any = None
+) -> dict[Place, Scalars]:
+    """d tau / d parameter over the tree; `smoothing` (rad/s) has tanh(xd / smoothing) as sign."""
+    found: dict[Place, Scalars] = {}
+    size = len(chain.joints)
+
+    def direction(rate: Any) -> Any:
+        return fn.sign(rate) if smoothing is None else fn.tanh(rate / smoothing)
+
+    for i, r in enumerate(chain.resistances):
+        V, P, N, *others = columns(r, xd[i], fn)
+        if smoothing is not None:
+            P, N = _sides(direction(xd[i]), fn)
+        for field, value in zip((*FIELDS, *BACKWARDS), (V, P, N, *others), strict=False):
+            found[Place("resistances", i, field)] = entry(i, value, size)
+        if r.own is not None:
+            for k, value in enumerate(own_parts(r.own, xd[i], direction(xd[i]), fn)[1]):
+                found[Place("laws", i, k)] = entry(i, value, size)
+    for i, motor in enumerate(chain.motors):
+        if motor.coupled:
+            shapes = motor_columns(chain, i, xd, fn)
+            if smoothing is not None:
+                u = motor_rate(motor, xd)
+                shapes = u, *_sides(direction(u), fn)
+            for field, value in zip(MOTOR, shapes, strict=True):
+                own = [weight * value for weight in motor.row]
+                found[Place("motors", i, field)] = own + [0.0] * (size - chain.links)
+    return found
+
+
+class JointFriction:
+    """Friction of the joints of a chain, and of motors that several of them share."""
+
+    over = TREE
+    name = "friction"
+
+    def acts(self, chain: Chain) -> bool:
+        """Always: offsets belong to it."""
+        return True
+
+    def torque(self, at: Instant) -> Scalars:
+        """Friction that does not know the load."""
+        return friction_tree(at.chain, at.xd, at.fn)
+
+    def columns(self, at: Instant) -> Mapping[Place, Scalars]:
+        """Those of all coefficients; zeros with two velocities."""
+        found = friction_columns(at.chain, at.xd, at.fn)
+        if at.qd_ref is None:
+            return found
+        return {place: [0.0] * len(column) for place, column in found.items()}
+
+    def energy(self, at: Instant) -> Any:
+        """None: it stores nothing."""
+        return None
+
+
+FRICTION = JointFriction()
 
 
 def friction_torque(

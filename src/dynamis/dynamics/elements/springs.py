@@ -5,18 +5,21 @@ moves one end only is the velocity of that end along the spring; a joint that ca
 changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ..errors import ModelError
-from ..model.chain import Chain, ChainSpring
-from ..spatial.frames import point
-from ..spatial.functions import MATH, Functions, zero
-from ..spatial.rotations import transpose
-from ..spatial.vectors import Scalars, Vector, cross, dot, inner, plus, subtract
-from . import coupling
-from .kinematics import poses
+from ...errors import ModelError
+from ...model.chain import Chain, ChainSpring
+from ...model.places import Place
+from ...spatial.frames import point
+from ...spatial.functions import MATH, Functions, zero
+from ...spatial.rotations import transpose
+from ...spatial.vectors import Scalars, Vector, cross, dot, inner, subtract
+from .. import coupling
+from ..instant import Instant
+from ..kinematics import poses
+from .element import TREE
 
 COINCIDENT = 1e-18  # m^2
 
@@ -36,11 +39,6 @@ def spring_tree(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list[An
             if not zero(coefficient):
                 total = [t + coefficient * c for t, c in zip(total, column, strict=True)]
     return total
-
-
-def sprung(chain: Chain, tree: Scalars, x: Scalars, xd: Scalars, fn: Functions) -> Scalars:
-    """Torques of the tree and those against the springs; themselves where there are none."""
-    return plus(tree, spring_tree(chain, x, xd, fn)) if chain.springs else tree
 
 
 def spring_columns(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list[list[list[Any]]]:
@@ -164,3 +162,30 @@ def _steps(c: Any, length: Any, fn: Functions) -> list[tuple[Any, Any, Any]]:
         within = fn.max(0.0, fn.min(length - l0, l1 - l0))
         found.append(((f1 - f0) / (l1 - l0), within, fn.max(0.0, length - l1)))
     return found
+
+
+class Springs:
+    """The springs of a chain."""
+
+    over = TREE
+    name = "spring"
+
+    def acts(self, chain: Chain) -> bool:
+        """Whether it has springs."""
+        return bool(chain.springs)
+
+    def torque(self, at: Instant) -> Scalars:
+        """F dl/dx of all of them."""
+        return spring_tree(at.chain, at.x, at.xd, at.fn)
+
+    def columns(self, at: Instant) -> Mapping[Place, Scalars]:
+        """Those of the coefficients that each is linear in."""
+        rows = enumerate(spring_columns(at.chain, at.x, at.xd, at.fn))
+        return {Place("springs", i, k): c for i, own in rows for k, c in enumerate(own)}
+
+    def energy(self, at: Instant) -> Any:
+        """Energy stored in all of them."""
+        return spring_energy(at.chain, at.q, at.fn)
+
+
+SPRINGS = Springs()

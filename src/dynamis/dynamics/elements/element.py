@@ -1,0 +1,39 @@
+"""What an element is: one effect on an arm."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ...model.chain import Chain
+from ...model.places import Place
+from ...spatial.vectors import Scalars
+from ..instant import Instant
+
+TREE, COORDINATES = "tree", "coordinates"  # over what the torques of an element are
+
+
+class Element(Protocol):
+    """One effect on an arm, over the whole chain: its data are there, it says what they do."""
+
+    over: str
+    name: str  # of its part of the torque
+
+    def acts(self, chain: Chain) -> bool:
+        """Whether the chain has any of it."""
+        ...
+
+    def torque(self, at: Instant) -> Scalars:
+        """Torques that the drives must supply for it."""
+        ...
+
+    def columns(self, at: Instant) -> Mapping[Place, Scalars]:
+        """d torque / d parameter, by the places of its parameters."""
+        ...
+
+    def energy(self, at: Instant) -> Any:
+        """Energy it stores; None: it stores none."""
+        ...
+
+
+def entry(i: int, value: Any, size: int) -> list[Any]:
+    """A column with one value, at i."""
+    return [value if k == i else 0.0 for k in range(size)]
