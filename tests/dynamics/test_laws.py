@@ -119,8 +119,8 @@ def test_regressor_times_parameters(robot):
 @given(any_robot)
 def test_observation_matrix_of_document_003_is_the_regressor(robot):
     """Built as document 003 does it, and with columns shared between links: the same matrix."""
-    from dynamis.dynamics.gibbs_appell import observation_matrix
     from dynamis.dynamics.elements.bodies import shared_observation_matrix
+    from dynamis.dynamics.gibbs_appell import observation_matrix
     from dynamis.spatial.functions import MATH
 
     size = len(robot.chain.joints)

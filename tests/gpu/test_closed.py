@@ -11,7 +11,8 @@ from dynamis.compile.kernels import KERNELS
 from .test_kernels import COUNT, on_gpu, same_bits
 
 pytestmark = pytest.mark.usefixtures("compiled")
-CLOSED = [n for n, row in KERNELS.items() if row.serves(closed=True) and not row.internal]
+ROWS = {row.name: row for given in KERNELS.values() for row in given.rows()}
+CLOSED = [n for n, row in ROWS.items() if row.serves(closed=True) and not row.internal]
 
 
 def samples(robot, count):
@@ -37,7 +38,7 @@ def test_mechanisms(robot, name):
 
 
 def compared(robot, name, dtype):
-    function = kernel_function(KERNELS[name], robot.model)
+    function = kernel_function(ROWS[name], robot.model)
     known, rng = samples(robot, COUNT)
     given = []
     for port in function.inputs:

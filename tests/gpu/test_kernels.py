@@ -12,7 +12,8 @@ from tests.random_robots import build
 
 COUNT = 203  # not a multiple of any block
 pytestmark = pytest.mark.usefixtures("compiled")
-ARMS = {name: row for name, row in KERNELS.items() if row.serves(closed=False)}
+ROWS = {row.name: row for given in KERNELS.values() for row in given.rows()}
+ARMS = {name: row for name, row in ROWS.items() if row.serves(closed=False)}
 NAMES = [name for name, row in ARMS.items() if not row.internal or name == "step"]
 
 
@@ -62,7 +63,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> None:
 
 
 def compared(robot, name: str, dtype: str, parameters: bool = False) -> None:
-    function = kernel_function(KERNELS[name], robot.model, parameters)
+    function = kernel_function(ROWS[name], robot.model, parameters)
     given = samples(function, robot, np.random.default_rng(1))
     given = [np.ascontiguousarray(x, dtype) for x in given]
     names = [p.name for p in function.inputs]
@@ -107,7 +108,7 @@ def test_random_robots(seed):
 def test_derivatives_of_kernels():
     robot = dy.load("puma560")
     for name in ("inverse_dynamics", "forward_dynamics"):
-        function = kernel_function(KERNELS[name], robot.model).pullback
+        function = kernel_function(ROWS[name], robot.model).pullback
         given = samples(function, robot, np.random.default_rng(2))
         names = [p.name for p in function.inputs]
         expected = run(function.code("float64"), given, names)

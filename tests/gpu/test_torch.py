@@ -253,7 +253,9 @@ class Cable:
 def test_a_matrix_too_large_for_one_kernel_is_computed_by_columns(device):
     robot = build("standard", ["revolute"] * 23, 5).with_load(Cable())
     q, qd, qdd = arguments(robot, "inverse_dynamics", device, (3,))
-    assert dt._planned(robot, dt.KERNELS["regressor"], False)[4] == len(robot.parameters.values)
+    assert dt._planned(robot, dt.kernel_named("regressor"), False)[4] == len(
+        robot.parameters.values
+    )
     found = dt.regressor(robot, q, qd, qdd)
     close(found, robot.regressor(*(x.cpu().numpy() for x in (q, qd, qdd))))
     same(dt.evaluate(robot, "regressor", {"q": q, "qd": qd, "qdd": qdd}), found)
@@ -339,7 +341,7 @@ def test_only_what_needs_a_gradient_is_computed(device):
     q, qd, qdd = arguments(robot, "inverse_dynamics", device)
     own = parameters(robot, device).requires_grad_()
     dt.inverse_dynamics(robot, q, qd, qdd, own).sum().backward()
-    key = dt._planned(robot, dt.KERNELS["inverse_dynamics"], True)[0]
+    key = dt._planned(robot, dt.kernel_named("inverse_dynamics"), True)[0]
     (pullback,) = operator.known(key)._derived.values()
     assert [port.name for port in pullback.function.outputs] == ["parameters_bar"]
     assert q.grad is None
@@ -508,14 +510,14 @@ def test_derivatives_that_graphs_do_not_hold_are_refused(device, graphs):
     with pytest.raises(Exception, match="holds no forward-mode"):
         slope(q)
     with forward_ad.dual_level(), pytest.raises(OptionError, match=r"torch\.func"):
-        key = dt._planned(robot, dt.KERNELS["fk"], False)[0]
+        key = dt._planned(robot, dt.kernel_named("fk"), False)[0]
         torch.ops.dynamis.evaluate([forward_ad.make_dual(q, q)], key)
 
 
 def test_the_operator_keeps_the_rules_of_pytorch(device):
     robot = dy.load(SMALL)
     given = wanting(*arguments(robot, "inverse_dynamics", device))
-    key = dt._planned(robot, dt.KERNELS["inverse_dynamics"], False)[0]
+    key = dt._planned(robot, dt.kernel_named("inverse_dynamics"), False)[0]
     torch.library.opcheck(torch.ops.dynamis.evaluate.default, (given, key))
 
 

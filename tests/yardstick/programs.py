@@ -187,7 +187,8 @@ def kernel_programs(make: Callable[[], dy.Robot], parameters: tuple[bool, ...]) 
     """Every kernel of a robot, with parameters inlined and as an argument."""
     robot = make()
     model, found = robot.model, {}
-    for name, row in KERNELS.items():
+    rows = {row.name: row for given in KERNELS.values() for row in given.rows()}
+    for name, row in rows.items():
         if not row.serves(bool(model.closures)) or row.by_columns(model) is not None:
             continue
         for argument in parameters:

@@ -4,13 +4,13 @@ Whatever runs, compiles, counts, prints or exports starts from this table. Algor
 imported: code that comes from the cache needs none of them.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from itertools import combinations
 from typing import Any
 
-from ..arguments import is_word
 from ..errors import ClosureError, OptionError, did_you_mean, shown
 from ..model.chain import chain
 from ..model.closure import refuse_closures
@@ -64,8 +64,8 @@ class Kernel:
     keywords: int = 0
     method: str = ""  # of Robot, where it has not the kernel's name
     internal: bool = False  # serves other kernels, not a method of its own
-    further: Mapping[tuple[str, ...], Mapping[str, Any]] = field(default_factory=dict)
-    """Arguments that may be given besides, and the fields that differ then."""
+    optional: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Arguments that may be given besides, each with the fields that differ then."""
     formulations: tuple[str, ...] = ()  # that may be asked for
     cheapest: bool = False  # unasked, the formulation with the fewest operations is compiled
     solves: bool = False  # divides by the mass matrix: NaN where that is singular, which is refused
@@ -111,8 +111,16 @@ class Kernel:
         return f"{self.name}({', '.join(self.inputs)}){options} for {self.optimise}"
 
     def taking(self, *extra: str) -> "Kernel":
-        """The row with further arguments."""
-        return KERNELS[":".join((self.name, *extra))]
+        """The row with optional arguments, made when it is first asked for."""
+        return _row(":".join((self.name, *(x for x in self.optional if x in extra))))
+
+    def with_optional(self, extra: Sequence[str]) -> "Kernel":
+        """The row with optional arguments in their order."""
+        different = {key: x for name in extra for key, x in self.optional[name].items()}
+        return replace(
+            self, name=":".join((self.name, *extra)), method=self.name,
+            inputs=(*self.inputs, *extra), keywords=len(extra), **different,
+        )  # fmt: skip
 
     def too_large(self, model: Model) -> bool:
         """Whether it would be too much straight-line code for a robot."""
@@ -126,17 +134,10 @@ class Kernel:
         return self.column if self.too_large(model) else None
 
     def rows(self) -> "Iterator[Kernel]":
-        """The row and those that belong to it: with further arguments, and of one column."""
+        """The row and those that belong to it: with optional arguments, and of one column."""
         yield self
-        for extra, different in self.further.items():
-            yield replace(
-                self,
-                name=":".join((self.name, *extra)),
-                method=self.name,
-                inputs=(*self.inputs, *extra),
-                keywords=len(extra),
-                **different,
-            )
+        for count in range(1, len(self.optional) + 1):
+            yield from (self.taking(*extra) for extra in combinations(self.optional, count))
         if self.column is not None:
             yield self.column
 
@@ -149,12 +150,9 @@ WRENCH, BASE_MOTION, FORCES, QD_REF = "wrench", "base_motion", "link_forces", "q
 TEMPERATURE, PRELOAD = "temperature", "preload"
 
 
-def _any_of(*names: str, all_with: str = "") -> dict[tuple[str, ...], Mapping[str, Any]]:
-    """Further arguments of which each may be given or not; one of closed loops may have to be."""
-    some = (combinations(names, k) for k in range(1, len(names) + 1))
-    different = {"loops": True} if all_with else {}
-    every = [chosen for group in some for chosen in group]
-    return {chosen: different for chosen in every if not all_with or all_with in chosen}
+def _any_of(*names: str) -> dict[str, Mapping[str, Any]]:
+    """Optional arguments with which nothing else differs."""
+    return {name: {} for name in names}
 
 
 def _of_bodies(
@@ -196,8 +194,7 @@ INVERSE_DYNAMICS = _of_bodies(
     "dynamics.projected:inverse_dynamics",
     STATE,
     {"tau": VECTOR},
-    further=_any_of(WRENCH, BASE_MOTION, FORCES, TEMPERATURE)
-    | _any_of(WRENCH, FORCES, TEMPERATURE, PRELOAD, all_with=PRELOAD),
+    optional=_any_of(WRENCH, BASE_MOTION, FORCES, TEMPERATURE) | {PRELOAD: {"loops": True}},
     formulations=INVERSE_METHODS,
 )
 TWO_VELOCITY = Kernel(
@@ -239,7 +236,7 @@ ROWS = (
         "dynamics.projected:forward_dynamics",
         TORQUE,
         {"qdd": VECTOR},
-        further=_any_of(WRENCH, FORCES, TEMPERATURE),
+        optional=_any_of(WRENCH, FORCES, TEMPERATURE),
         formulations=FORWARD_METHODS,
         cheapest=True,
         solves=True,
@@ -264,7 +261,7 @@ ROWS = (
         "dynamics.elements.friction:friction_torque",
         ("qd",),
         {"tau": VECTOR},
-        further=_any_of(TEMPERATURE),
+        optional=_any_of(TEMPERATURE),
     ),
     Kernel("load_shares", "dynamics.elements.friction:load_shares", ("qd",), {"s": VECTOR}),
     _of_bodies("dynamics.projected:load_friction", STATE, {"tau": VECTOR}),
@@ -289,7 +286,7 @@ ROWS = (
         "dynamics.projected:regressor",
         STATE,
         {"Y": (N, P)},
-        further={(QD_REF,): {"growth": 100, "column": TWO_VELOCITY}},
+        optional={QD_REF: {"growth": 100, "column": TWO_VELOCITY}},
         growth=60,
         branching=True,
         column=INVERSE_DYNAMICS,
@@ -301,7 +298,7 @@ ROWS = (
         "simulation.smooth:step",
         (*TORQUE, "dt"),
         {"q_next": VECTOR, "qd_next": VECTOR},
-        further=_any_of(WRENCH),
+        optional=_any_of(WRENCH),
         internal=True,
         reducible=True,
         open_only=True,
@@ -319,14 +316,14 @@ ROWS = (
         STATE,
         {"f": (C,)},
         reducible=False,
-        further=_any_of(WRENCH, FORCES),
+        optional=_any_of(WRENCH, FORCES),
     ),
     Kernel(
         "inverse_dynamics_derivatives",
         "compile.programs:inverse",
         STATE,
         dict.fromkeys(_TAU, (D, D)),
-        further={(WRENCH,): {"column": PUSHED_COLUMN}},
+        optional={WRENCH: {"column": PUSHED_COLUMN}},
         differentiate=True,
         reducible=True,
         growth=150,
@@ -338,36 +335,53 @@ ROWS = (
         "compile.programs:forward",
         TORQUE,
         dict.fromkeys(_QDD, (D, D)),
-        further=_any_of(WRENCH),
+        optional=_any_of(WRENCH),
         solves=True,
         differentiate=True,
         reducible=True,
         growth=250,
     ),
 )
-KERNELS: Mapping[str, Kernel] = {row.name: row for given in ROWS for row in given.rows()}
+KERNELS: Mapping[str, Kernel] = {  # without optional arguments: see `kernel_named`
+    row.name: row for given in ROWS for row in (given, given.column) if row is not None
+}
+
+
+@cache
+def _row(name: str) -> Kernel:
+    """The row of a name, such as "inverse_dynamics:wrench:temperature"."""
+    own = KERNELS.get(name)
+    if own is not None:
+        return own
+    first, *extra = name.split(":")
+    return KERNELS[first].with_optional(extra)
 
 
 def kernel_named(name: str) -> Kernel:
-    """A row of the table; unknown names are answered with those that exist."""
-    if not is_word(name, KERNELS):
-        listed = [k for k, row in KERNELS.items() if not (row.method or row.internal)]
-        raise OptionError(f"kernel {shown(name)} does not exist", did_you_mean(name, listed))
-    return KERNELS[name]
+    """A row by name, optional arguments behind colons; unknown ones are answered with those there.
+
+    A row has one name: optional arguments come in their order.
+    """
+    if isinstance(name, str):
+        first, *extra = name.split(":")
+        own = KERNELS.get(first)
+        if name in KERNELS or (own and extra == [x for x in own.optional if x in extra]):
+            return _row(name)
+    listed = [k for k, row in KERNELS.items() if not row.internal]
+    raise OptionError(f"kernel {shown(name)} does not exist", did_you_mean(name, listed))
 
 
 def row_taking(name: str, given: Collection[str]) -> Kernel:
     """The row of a kernel whose arguments are those given; "parameters" may be among them."""
     own, names = kernel_named(name), {*given} - {"parameters"}
-    fits = (row for row in own.rows() if {*row.inputs} == names and row is not own.column)
-    found = next(fits, None)
-    if found is None:
-        further = sorted({x for extra in own.further for x in extra})
+    extra = names - {*own.inputs}
+    if not names >= {*own.inputs} or not extra <= {*own.optional}:
+        perhaps = ", ".join((*sorted(own.optional), "parameters"))
         raise OptionError(
             f"kernel {own.name!r} got {', '.join(map(str, given)) or 'nothing'}, expected "
-            f"{', '.join(own.inputs)} and perhaps {', '.join((*further, 'parameters'))}"
+            f"{', '.join(own.inputs)} and perhaps {perhaps}"
         )
-    return found
+    return own.taking(*extra)
 
 
 def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import a_robot
-from ..compile.kernels import KERNELS, Kernel, input_shape, row_taking
+from ..compile.kernels import Kernel, input_shape, kernel_named, row_taking
 from ..errors import OptionError
 from ..lazy import once, package, public_dir
 from ..robot import Robot
@@ -122,14 +122,14 @@ def _several(
     if torch.compiler.is_compiling():
         plan = _constants(robot, name, parameters is not None)
     else:
-        plan = _planned(robot, KERNELS[name], parameters is not None)
+        plan = _planned(robot, kernel_named(name), parameters is not None)
     values = given if parameters is None else (*given, parameters)
     return _values(plan, tensors(plan[1], plan[2], values))
 
 
 @torch.compiler.assume_constant_result  # graphs hold what they know of a robot: it does not change
 def _constants(robot: Robot, name: str, parameters: bool) -> tuple:
-    plan = _planned(robot, KERNELS[name], parameters)
+    plan = _planned(robot, kernel_named(name), parameters)
     _graphs[plan[0]] = known(plan[0])
     return plan
 
@@ -150,7 +150,7 @@ def _planned(robot: Robot, kernel: Kernel, parameters: bool) -> tuple:
     """
     if type(robot) is not Robot:
         a_robot(robot)
-    what = kernel.name if KERNELS.get(kernel.name) is kernel else kernel.key
+    what = kernel.name if kernel_named(kernel.name) is kernel else kernel.key
 
     def made() -> tuple:
         model = robot.model
