@@ -495,6 +495,14 @@ def _multiple(value: Any, dt: float, name: str) -> int:
     return steps
 
 
+def shorter_steps(s: Settings, most: float) -> str:
+    """Options with steps up to `most`, as text; samples of a law and its delay stay."""
+    if s.law is None and not s.sampled:
+        return f"dt={most:.1g}"
+    dt = _dividing(s.dt * math.gcd(s.period, s.delay), most)
+    return f"dt={dt}, sample_time={s.sample_time:g}" if s.period == 1 else f"dt={dt}"
+
+
 def _dividing(seconds: float, most: float) -> str:
     """A step up to `most`, as text, of which `seconds` are a whole number: one of few digits."""
     least = max(1, math.ceil(seconds / most))
