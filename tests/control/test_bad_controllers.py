@@ -15,7 +15,7 @@ from dynamis.control import (
     SlotineLi,
     TaskSpace,
 )
-from dynamis.control.stability import free_arm, growth
+from dynamis.control.stability import free_arm, gains_at, growth
 from dynamis.errors import DynamisError, ModelError, OptionError, ShapeError
 from dynamis.realtime import Law
 
@@ -241,7 +241,7 @@ def test_a_law_that_leaves_the_passive_joint_alone_drives_the_others():
 def test_deviations_grow_per_sample_as_the_linear_loop_says(delay, velocity):
     h, robot = 4e-3, slider(mass=2.0)
     law = Law(JointPID(kp=4e5, kd=100.0), robot, h, velocity=velocity)
-    found = growth(law, np.zeros(1), free_arm(np.array([[0.5]]), h, delay))
+    found = growth(law, *gains_at(law, np.zeros(1)), free_arm(np.array([[0.5]]), h, delay))
     options = {"controller": law, "delay": delay, "reference": [0.0], "check_step": False}
     run = dy.simulate(robot, 40 * h, h / 4, q0=[1e-9], **options)
     q = np.abs(run.q[::4, 0])

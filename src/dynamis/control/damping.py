@@ -49,9 +49,12 @@ def damping_of(law: "Law", q: Sequence[float]) -> np.ndarray:
     return (np.array(law.step(state, q, rest, wanted, MATH)[0]) - np.array(rows)).T / STEP
 
 
-def shaking(law: "Law", q: np.ndarray) -> str:
-    """That a law takes more velocity away in a sample than is stable at q (n,), if it does."""
-    robot, h = law.robot, law.sample_time
+def shaking(law: "Law", q: np.ndarray, robot: "Robot | None" = None) -> str:
+    """That a law takes more velocity away in a sample than is stable at q (n,), if it does.
+
+    `robot` is the arm itself, where it is not that of the law.
+    """
+    robot, h = robot or law.robot, law.sample_time
     rate, joint = fastest_stop(robot, damping_of(law, q[list(robot.driven)].tolist()), q[None])
     if not rate * h > SAMPLED:
         return ""

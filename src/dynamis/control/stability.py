@@ -53,18 +53,23 @@ def free_arm(mobility: np.ndarray, h: float, delay: float = 0.0) -> SampledArm:
     )
 
 
-def growth(law: "Law", q: np.ndarray, arm: SampledArm) -> Growth | None:
-    """Growth of oscillations about rest of the drives at q (n,) under a sampled law; None where
-    they do not grow, or where that is not known."""
-    n, h = law.n, law.sample_time
-    if law.velocity_filter is not None:
-        return None
-    seen, rest = replace(law, velocity="measured"), [0.0] * n
+def gains_at(law: "Law", q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """K and D (n, n) of a law about rest of the drives at q (n,), velocities measured."""
+    n, seen, rest = law.n, replace(law, velocity="measured"), [0.0] * law.n
     wanted = 0.0 if law.reference is not None else (q.tolist(), rest, rest)
     state = seen.start(q.tolist(), rest, MATH)
     rows = [seen.step(state, x.tolist(), rest, wanted, MATH)[0] for x in q + NEARBY * np.eye(n)]
     K = (np.array(seen.step(state, q.tolist(), rest, wanted, MATH)[0]) - np.array(rows)).T / NEARBY
-    D, none = damping_of(seen, q.tolist()), np.zeros((n, n))
+    return K, damping_of(seen, q.tolist())
+
+
+def growth(law: "Law", K: np.ndarray, D: np.ndarray, arm: SampledArm) -> Growth | None:
+    """Growth of oscillations about rest under a sampled law with gains K and D; None where they do
+    not grow, or where that is not known."""
+    n, h = law.n, law.sample_time
+    if law.velocity_filter is not None:
+        return None
+    none = np.zeros((n, n))
     gain = [K, D, none] if law.velocity == "measured" else [K + D / h, none, -D / h]
     feedback = np.hstack([*gain, none])
     A = np.zeros((4 * n, 4 * n))  # of q, qd, q_before, u_before
@@ -100,8 +105,11 @@ def why_unstable(
     mobility = mobilities(robot, q[None])
     if not len(mobility):
         return "", ""
-    found = growth(law, q[list(robot.driven)], free_arm(mobility[0], h, delay))
+    arm = free_arm(mobility[0], h, delay)
+    K, D = gains_at(law, q[list(robot.driven)])
+    found = growth(law, K, D, arm)
     if found is None or max(1.0, t / h) * math.log(found.factor) < math.log(NOTABLE):
         return "", ""
-    shakes = shaking(law, q)
-    return shakes or grows(law, found), f"lower the {'velocity' if shakes else 'position'} gain"
+    shakes = shaking(law, q, robot)
+    damps = bool(shakes) or growth(law, 0.0 * K, D, arm) is not None
+    return shakes or grows(law, found), f"lower the {'velocity' if damps else 'position'} gain"

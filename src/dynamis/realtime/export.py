@@ -16,7 +16,7 @@ from ..control.law import AUTO, LATCH, NO_LIMIT, Law
 from ..control.linearise import linearise
 from ..control.observer import Observer, ObserverStep
 from ..control.single_joint import SingleJoint
-from ..control.stability import Growth, SampledArm, free_arm, grows, growth
+from ..control.stability import Growth, SampledArm, free_arm, gains_at, grows, growth
 from ..control.task_space import Impedance
 from ..dynamics.mobility import size
 from ..errors import OptionError, counted, shown, warn
@@ -237,13 +237,13 @@ def _growth(law: Law) -> Growth | None:
     robot, h = law.robot, law.sample_time
     if robot.model.closures:
         mobility = mobilities(robot, robot.home[None])
-        q = robot.home[list(robot.driven)]
-        return growth(law, q, free_arm(mobility[0], h)) if len(mobility) else None
+        gains = gains_at(law, robot.home[list(robot.driven)])
+        return growth(law, *gains, free_arm(mobility[0], h)) if len(mobility) else None
     if robot.n != law.n or law.velocity_filter is not None:
         return None
     q = robot.home if law.reference is None else np.asarray(law.reference(0.0).q, float)
     A, B, *_ = linearise(robot, q).discrete(h)
-    return growth(law, q, SampledArm(A, B, 0.0 * B))
+    return growth(law, *gains_at(law, q), SampledArm(A, B, 0.0 * B))
 
 
 def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
