@@ -76,9 +76,12 @@ def drive_hint(owner: "Robot | Calls", name: str, shape: tuple[int, ...]) -> str
     if name.endswith("_active"):
         wrong = shape[-1] == model.n
         return f"the independent joints alone: {name}[..., robot.independent]" if wrong else None
+    drives = worded(model.joint_names[k] for k in model.driven)
+    if name == "reference":
+        wrong = shape[-1] == model.n
+        return f"it is of the drives alone ({drives}): q[..., robot.driven]" if wrong else None
     if name not in ALL_JOINTS or shape[-1] not in (len(model.driven), len(found.independent)):
         return None
-    drives = worded(model.joint_names[k] for k in model.driven)
     how = ALL_JOINTS[name].format(name)
     return f"{name} is of all {model.n} joints, not of the drives alone ({drives}): {how}"
 
