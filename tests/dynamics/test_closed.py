@@ -10,7 +10,7 @@ import dynamis as dy
 from dynamis.errors import ClosureError, ModelError, OptionError, SingularError
 from dynamis.robot.placing import closure_frames
 
-from ..closed_mechanisms import bar, five_bar, four_bar, made, motions, random_loops
+from ..closed_mechanisms import bar, five_bar, four_bar, made, motions, parallelogram, random_loops
 
 ROBOTS = {
     "five-bar": five_bar,
@@ -334,6 +334,15 @@ def test_a_singular_configuration_is_named():
     assert robot.closure_status(q + 0.1) == 2.0
     qdd = robot.forward_dynamics(q, np.zeros(4), np.zeros(4))  # it falls all the same
     assert np.isfinite(qdd).all()
+
+
+@pytest.mark.parametrize("x", [1e-8, np.pi])
+def test_the_condition_number_of_a_singular_configuration_is_above_the_one_allowed(x):
+    """A row of a parallelogram's Jacobian vanishes where its bars lie in one line."""
+    with pytest.raises(SingularError, match="condition number") as caught:
+        parallelogram().mass_matrix([x, -x, x])
+    found = re.search(r"condition number (\S+), at most (\S+)\)", str(caught.value))
+    assert found and float(found[1]) > float(found[2])
 
 
 def test_a_mechanism_that_closes_only_where_it_is_stretched_is_refused():

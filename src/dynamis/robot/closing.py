@@ -228,8 +228,10 @@ def refuse_singular_loops(calls: "Calls", q: np.ndarray) -> None:
     sample = tuple(int(i[0]) for i in np.nonzero(bad)) if bad.ndim else ()
     J = calls.interpreted("closure_jacobian", {"q": q[sample]})
     dependent = J[np.ix_(chain.mobility.rows, chain.mobility.dependent)]
-    sizes = np.linalg.norm(dependent, axis=1, keepdims=True)
-    condition = np.linalg.cond(dependent / np.where(sizes > 0.0, sizes, 1.0))
+    pivots = np.diagonal(np.linalg.qr(dependent.T, mode="r")) ** 2  # of J J^T, as in _gram
+    usual = np.maximum((dependent**2).sum(axis=1), chain.mobility.sizes)
+    with np.errstate(divide="ignore"):
+        condition = np.sqrt((usual / pivots).max())
     U, _, V = np.linalg.svd(dependent)
     joint = chain.mobility.dependent[int(np.argmax(np.abs(V[-1])))]
     row = model.closure_rows[chain.mobility.rows[int(np.argmax(np.abs(U[:, -1])))]]

@@ -28,7 +28,7 @@ def why_lost(s: Settings, m: Assembly, row: np.ndarray, t: float, member: int = 
     with np.errstate(all="ignore"):
         for figures, q in _steps(s, m, plant, row, t, member):
             if not figures.sound(plant.chain, plant.order):
-                return ": " + _reason(s, plant, figures, q)
+                return ": " + _reason(s, plant, figures, q, _singular(s, q) or near)
     return f": {LOST}{near}"
 
 
@@ -58,9 +58,9 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
         x, t = replace(end, q=q, qd=qd), t + s.dt
 
 
-def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray) -> str:
-    """Fault of a step that led to q, and what to do about it."""
-    tolerance, near = plant.chain.tolerance, _singular(s, q)
+def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray, near: str) -> str:
+    """Fault of a step that led to q, and what to do about it; `near` says where it is singular."""
+    tolerance = plant.chain.tolerance
     if near and not figures.fall < FALL:
         return f"{BEYOND}{near}"
     ratio, most = float(np.sqrt(figures.departure)), most_departure(plant.order)
