@@ -131,6 +131,28 @@ def gough(base, platform, home, limits=((-2, 2), (-2, 2), (-2, 2))):
     )
 
 
+def six_rss(crank=0.1, rod=0.35, base=0.3, platform=0.2):
+    """A platform on six rods with ball joints, each moved by a driven crank about a radius."""
+    free, links, closures = {"passive": True, "limits": (-1.5, 1.5)}, [], []
+    for k, axis in enumerate((*np.eye(3), *np.eye(3))):
+        own = {"joint": "prismatic" if k < 3 else "revolute", "parent": f"p{k - 1}" if k else None}
+        body = {"mass": 1.5, "inertia": (0.02, 0.02, 0.03)} if k == 5 else {}
+        links.append(dy.Link(name=f"p{k}", axis=axis, **own, **body, **free))
+    angles = np.radians([(-10, -50), (10, 50), (110, 70), (130, 170), (230, 190), (250, 290)])
+    for i, (a, b) in enumerate(angles):
+        radius, side = np.array([np.cos(a), np.sin(a), 0]), 1.0 if i % 2 else -1.0
+        arm = crank * side * np.array([-np.sin(a), np.cos(a), 0])
+        own = {"mass": 0.1, "com": arm / 2, "inertia": (1e-4, 1e-4, 1e-4), "limits": (-1.5, 1.5)}
+        links.append(dy.Link(name=f"crank{i}", xyz=base * radius, axis=radius, **own))
+        links.append(dy.Link(name=f"hinge{i}", parent=f"crank{i}", xyz=arm, axis=(1, 0, 0), **free))
+        own = {"mass": 0.05, "com": (0, 0, rod / 2), "inertia": (5e-4, 5e-4, 1e-6), **free}
+        links.append(dy.Link(name=f"rod{i}", parent=f"hinge{i}", axis=(0, 1, 0), **own))
+        ends = {"xyz": (0, 0, rod)}, {"xyz": (platform * np.cos(b), platform * np.sin(b), 0)}
+        closures.append(dy.Closure(kind="ball", between=(f"rod{i}", "p5"), frames=ends))
+    robot = made("6-rss", links, closures, gravity=(0, 0, -9.81), tool_link="p5")
+    return robot.with_home(robot.project(0.3 * np.eye(24)[2]))
+
+
 def planar_3rpr():
     """T. Sauer, Numerical Analysis, Reality Check 1: three telescopic legs and a triangle."""
     L1, L2, L3, gamma, x1, x2, y2 = 3.0, 3.0 * np.sqrt(2.0), 3.0, np.pi / 4, 5.0, 0.0, 6.0

@@ -37,6 +37,14 @@ def test_actions_are_torques_of_the_drives():
     assert env._sim.tau[0] == 0.0 and env._sim.tau[1] != 0.0
 
 
+def test_an_arm_without_drives_is_refused():
+    bar = {"a": 0.5, "mass": 1.0, "com": (-0.25, 0, 0), "inertia": (0.001, 0.02, 0.02)}
+    links = [dy.Link(**bar, passive=True)] * 2
+    robot = dy.Robot.from_dh("swing", convention="standard", links=links)
+    with pytest.raises(OptionError, match="robot 'swing' has no drives: all joints are passive"):
+        make(robot=robot)
+
+
 def test_the_same_seed_is_the_same_episode():
     def episode(seed):
         env = make()

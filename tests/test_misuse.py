@@ -73,6 +73,13 @@ def test_a_misspelt_keyword_is_an_error_of_python_too():
         dy.control.Impedance.from_bandwidth(ROBOT, 2.0, xyz=3)
 
 
+def test_words_that_a_method_knows_are_those_that_can_be_given():
+    """All given by position: none is left open, and `self` is no keyword."""
+    with pytest.raises(KeywordError) as caught:
+        dy.control.linearise(ROBOT, [0.1, 0.2]).discrete(0.1, unheard_of=1)
+    assert caught.value.known == ("dt",)
+
+
 def test_constants_of_a_friction_law_are_among_the_words_that_were_meant():
     with pytest.raises(OptionError, match="did you mean 'static_ratio'"):
         dy.Friction(law="stribeck", static_raito=2.0)

@@ -165,6 +165,21 @@ def test_a_log_has_one_line_of_every_stage(capsys, monkeypatch):
     assert said.out == "a table\n"
 
 
+def test_a_log_has_the_share_of_a_long_stage_again_and_again(monkeypatch):
+    """Where it is known; the first line may come before any of it is done."""
+    monkeypatch.setattr(progress, "PATIENCE", 1e-3)
+    monkeypatch.setattr(progress, "AGAIN", 1e-3)
+    written = stderr(monkeypatch, lambda: Log("comparing ... 50% done"))
+    with progress.command("dynamis identify"), progress.stage("comparing", 4, True) as shown:
+        for done in (1, 2):
+            shown(done)
+            wanted = f"comparing ... {done / 4:.0%} done"
+            while wanted not in written.getvalue():
+                written.seen.wait(0.01)
+    said = written.getvalue()
+    assert 0 <= said.index("25% done") < said.index("50% done")
+
+
 def test_a_line_has_the_share_and_the_time_left(monkeypatch):
     monkeypatch.setattr(progress, "clock", iter((0.0, 20.0)).__next__)
     stage = progress.Stage("simulating scara", 4)

@@ -224,3 +224,11 @@ def test_what_needs_a_package_of_others_is_named(name):
     assert f"`dynamis.{name}`" in str(dy.__doc__)
     with pytest.raises(AttributeError, match=f"write `import dynamis.{name}`"):
         dy.__getattr__(name)
+
+
+def test_a_misspelt_name_is_answered_with_the_one_that_was_meant():
+    with pytest.raises(AttributeError, match="no attribute 'simulatee': did you mean 'simulate'"):
+        dy.simulatee  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'zzz'$"):
+        dy.zzz  # noqa: B018
+    assert not hasattr(dy, "__wrapped__")

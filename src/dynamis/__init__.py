@@ -12,6 +12,7 @@ its name.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .errors import closest
 from .lazy import LOCK
 from .model.closure import Closure
 from .model.drive import Drive
@@ -113,7 +114,10 @@ _BY_IMPORT = ("gym", "jax", "torch")  # they need a package of others, which `di
 def __getattr__(name: str) -> Any:
     """Names that are imported when first used."""
     if name not in _LATER:
-        hint = f": write `import dynamis.{name}`" if name in _BY_IMPORT else ""
+        close = closest(name, (*__all__, *_BY_IMPORT))
+        hint = f": did you mean {close!r}?" if close else ""
+        if name in _BY_IMPORT:
+            hint = f": write `import dynamis.{name}`"
         raise AttributeError(f"module 'dynamis' has no attribute {name!r}{hint}")
     module, attribute = _LATER[name]
     with LOCK:

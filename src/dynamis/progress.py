@@ -1,7 +1,8 @@
 """Progress of work that takes long, on stderr: what is done, how much of it, how long it takes.
 
 A terminal shows bars, which are gone when the work is done. Where stderr is none (a log), the
-command line writes one line for every stage that takes long; calls from Python write nothing.
+command line writes a line for every stage that takes long, and one more every half minute where it
+is known how much of it is done; calls from Python write nothing.
 """
 
 import os
@@ -16,6 +17,7 @@ from .errors import legible
 
 PATIENCE = 0.5  # seconds of silence, of the second until a word has to come
 SELDOM = 5.0  # seconds of a stage inside of another, in a log
+AGAIN = 30.0  # seconds from one line of a stage to the next, in a log
 PROGRESS = "DYNAMIS_PROGRESS"  # "off": nothing is shown
 clock = time.monotonic
 _lock = threading.RLock()
@@ -169,10 +171,15 @@ def stage(
 
 
 def _watch(made: Stage) -> None:
-    if not made.over.wait(made.patience):
+    pause = AGAIN if made.told else made.patience
+    while not made.over.wait(pause):
         with _lock:
-            if not made.over.is_set():
-                _show(made)
+            if made.over.is_set():
+                return
+            if made.total and made.done:  # another share than in the line before
+                made.told = False
+            _show(made)
+        pause = AGAIN
 
 
 def counted(what: str, total: int) -> Iterator[int]:

@@ -15,8 +15,11 @@ from dynamis.control import (
     SlotineLi,
     TaskSpace,
 )
+from dynamis.control.stability import free_arm, gains_at, growth
 from dynamis.errors import DynamisError, ModelError, OptionError, ShapeError
 from dynamis.realtime import Law
+
+from ..simulation.arms import slider
 
 MAKE = {
     "JointPID": lambda **k: JointPID(1.0, **k),
@@ -231,3 +234,16 @@ def test_a_law_that_leaves_the_passive_joint_alone_drives_the_others():
     assert run.states["computer.status"][-1, 0] > 0.0  # it went into its safe state
     assert not run.tau[:, 0].any() and np.abs(run.tau[:, 1]).max() > 0.1
     assert any("no law may drive it" in x.what for x in robot.check())
+
+
+@pytest.mark.parametrize("delay", [0.0, 2e-3, 4e-3])
+@pytest.mark.parametrize("velocity", ["measured", "difference"])
+def test_deviations_grow_per_sample_as_the_linear_loop_says(delay, velocity):
+    h, robot = 4e-3, slider(mass=2.0)
+    law = Law(JointPID(kp=4e5, kd=100.0), robot, h, velocity=velocity)
+    found = growth(law, *gains_at(law, np.zeros(1)), free_arm(np.array([[0.5]]), h, delay))
+    options = {"controller": law, "delay": delay, "reference": [0.0], "check_step": False}
+    run = dy.simulate(robot, 40 * h, h / 4, q0=[1e-9], **options)
+    q = np.abs(run.q[::4, 0])
+    rate = (q[33:37].max() / q[15:19].max()) ** (1 / 18)
+    assert found.drive == "joint1" and abs(rate - found.factor) < 0.06 * found.factor

@@ -10,7 +10,16 @@ import dynamis as dy
 from dynamis.errors import ClosureError, ModelError, OptionError, SingularError
 from dynamis.robot.placing import closure_frames
 
-from ..closed_mechanisms import bar, five_bar, four_bar, made, motions, random_loops
+from ..closed_mechanisms import (
+    bar,
+    five_bar,
+    four_bar,
+    made,
+    motions,
+    parallelogram,
+    random_loops,
+    six_rss,
+)
 
 ROBOTS = {
     "five-bar": five_bar,
@@ -316,6 +325,25 @@ def test_single_precision_that_cannot_close_says_so(compiled):
     np.testing.assert_allclose(found, robot.inverse_dynamics(q, qd, qdd), atol=1e-3)
 
 
+def test_a_platform_on_six_cranks():
+    """6-RSS: gravity by virtual work, and forward dynamics of what inverse dynamics gives."""
+    robot, rng = six_rss(), np.random.default_rng(0)
+    ask, q = robot._calls.interpreted, robot.home
+    assert robot.dof == 6 and robot.driven == robot.independent
+    Z = ask("joint_rates", {"q": np.tile(q, (6, 1)), "qd_active": np.eye(6)})
+    near = [robot.project(q + step * z) for z in Z for step in (1e-5, -1e-5)]
+    energy = ask("potential_energy", {"q": np.array(near)}).reshape(6, 2)
+    gravity = ask("gravity_torque", {"q": q})
+    np.testing.assert_allclose(gravity, (energy[:, 0] - energy[:, 1]) / 2e-5, atol=1e-6)
+    assert np.abs(gravity).min() > 0.1
+    v, a = rng.normal(size=(2, 6))
+    qd = ask("joint_rates", {"q": q, "qd_active": v})
+    qdd = ask("joint_accelerations", {"q": q, "qd": qd, "qdd_active": a})
+    tau = ask("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
+    found = ask("forward_dynamics", {"q": q, "qd": qd, "tau": tau})
+    np.testing.assert_allclose(found, qdd, atol=1e-9 * np.abs(qdd).max())
+
+
 def test_a_singular_configuration_is_named():
     """Both couplers in one line: the drives do not decide which way the joint between them goes."""
     links = [
@@ -334,6 +362,15 @@ def test_a_singular_configuration_is_named():
     assert robot.closure_status(q + 0.1) == 2.0
     qdd = robot.forward_dynamics(q, np.zeros(4), np.zeros(4))  # it falls all the same
     assert np.isfinite(qdd).all()
+
+
+@pytest.mark.parametrize("x", [1e-8, np.pi])
+def test_the_condition_number_of_a_singular_configuration_is_above_the_one_allowed(x):
+    """A row of a parallelogram's Jacobian vanishes where its bars lie in one line."""
+    with pytest.raises(SingularError, match="condition number") as caught:
+        parallelogram().mass_matrix([x, -x, x])
+    found = re.search(r"condition number (\S+), at most (\S+)\)", str(caught.value))
+    assert found and float(found[1]) > float(found[2])
 
 
 def test_a_mechanism_that_closes_only_where_it_is_stretched_is_refused():

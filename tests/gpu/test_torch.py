@@ -18,7 +18,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import dynamis as dy
 import dynamis.torch as dt
-from dynamis.errors import DynamisError, OptionError, ShapeError
+from dynamis.errors import DynamisError, KeywordError, OptionError, ShapeError
 from dynamis.torch import operator
 from tests import misuse
 from tests.random_robots import build
@@ -519,6 +519,17 @@ def test_the_operator_keeps_the_rules_of_pytorch(device):
     given = wanting(*arguments(robot, "inverse_dynamics", device))
     key = dt._planned(robot, dt.kernel_named("inverse_dynamics"), False)[0]
     torch.library.opcheck(torch.ops.dynamis.evaluate.default, (given, key))
+
+
+def test_misspelt_keywords_are_answered_and_good_ones_stay_in_graphs(device, graphs):
+    robot = dy.load("scara")
+    q, own = *arguments(robot, "fk", device), parameters(robot, device)
+    with pytest.raises(KeywordError, match="did you mean 'parameters'"):
+        dt.fk(robot, q, paramters=own)
+    with pytest.raises(KeywordError, match="did you mean 'arrays'"):
+        dt.evaluate(robot, "fk", arays={"q": q})
+    f = torch.compile(lambda q: dt.fk(robot, q=q, parameters=own), fullgraph=True, backend="eager")
+    same(f(q), dt.fk(robot, q, own))
 
 
 # any kernel, without derivatives

@@ -1108,6 +1108,18 @@ def test_single_cells_of_matlab_files_are_looked_into(tmp_path):
         np.testing.assert_array_equal(found.read("log.c"), q)
 
 
+def test_a_struct_with_two_fields_of_a_name_is_refused_where_it_is_asked_for(tmp_path):
+    """MATLAB writes none; such a file was refused as a whole."""
+    scipy_io, path = pytest.importorskip("scipy.io"), tmp_path / "run.mat"
+    data = arrays()
+    scipy_io.savemat(path, {**data, "other": {"first": data["q"], "again": data["q"]}})
+    path.write_bytes(path.read_bytes().replace(b"again", b"first"))
+    np.testing.assert_array_equal(read_log(path).q, data["q"])
+    names = {x: x for x in ("t", "qd", "tau")}
+    with pytest.raises(FileError, match=r"run.mat has 2 arrays 'other.first', expected one"):
+        read_log(path, names | {"q": "other.first"})
+
+
 def test_damaged_matlab_files_are_refused(tmp_path):
     """Where a bit of the packed bytes differs, the checksum behind them does."""
     scipy_io, path = pytest.importorskip("scipy.io"), tmp_path / "run.mat"

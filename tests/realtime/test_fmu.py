@@ -318,6 +318,20 @@ def test_units_of_a_robot_with_a_joint_that_mimics(tmp_path, fmi):
             assert [found[f"{name}[1]"], found[f"{name}[2]"]] == pair, name
 
 
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_drives_alone_have_inputs(tmp_path, fmi):
+    """A joint that nothing drives is seen, not driven."""
+    bar = {"a": 0.5, "mass": 1.0, "com": (-0.25, 0, 0), "inertia": (0.001, 0.02, 0.02)}
+    links = [dy.Link(**bar, passive=True), dy.Link(**bar)]
+    robot = dy.Robot.from_dh("acrobot", convention="standard", links=links)
+    path = export_fmu(robot, tmp_path / "x.fmu", fmi)
+    assert validate_fmu(str(path)) == []
+    found = fmpy.read_model_description(str(path)).modelVariables
+    (tau,) = (v for v in found if v.causality == "input")
+    assert tau.name == "tau[1]" and robot.joint_names[1] in tau.description
+    assert {"q[1]", "q[2]"} <= {v.name for v in found if v.causality == "output"}
+
+
 HOSTILE = '"/><evil a="&lt;]]>*/ #include <evil>\n\\??/\x00\x1b日本'
 
 

@@ -8,6 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import ClosureError, ModelError, OptionError, ShapeError
 from dynamis.model.pose import Pose
+from dynamis.realtime import Law
 from tests.closed_mechanisms import five_bar, four_bar, motions
 
 SEED = 3
@@ -259,6 +260,24 @@ def test_a_vector_of_the_drives_alone_is_told_how_to_have_all_joints(name):
     call, words = OF_DRIVES[name]
     with pytest.raises(ShapeError, match=rf"hint: \w+ is of all 3 joints.*\(joint1\): .*{words}"):
         call(four_bar())
+
+
+REFERENCES = {
+    "place": lambda r: r.home,
+    "trajectory": lambda r: dy.trajectory.quintic(r.home, r.home, 1.0),
+    "function": lambda r: lambda t: (r.home, r.home, r.home),
+}
+
+
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_a_reference_of_all_joints_is_told_to_be_of_the_drives(kind):
+    robot, law = four_bar(), dy.control.JointPID(kp=1.0)
+    words = r"hint: it is of the drives alone \(joint1\): q\[..., robot.driven\]"
+    with pytest.raises(ShapeError, match=words):
+        dy.simulate(robot, 0.01, controller=law, reference=REFERENCES[kind](robot))
+    if kind == "trajectory":
+        with pytest.raises(ShapeError, match=words):
+            Law(law, robot, 1e-3, reference=REFERENCES[kind](robot))
 
 
 def test_what_the_hints_say_works():

@@ -164,6 +164,14 @@ def test_friction_too_stiff_for_the_steps_is_the_reason(integrator):
     assert not dy.simulate(robot, 20 * float(told[1]), dt=float(told[1]), **how).diverged
 
 
+def test_the_end_is_the_step_whatever_rows_are_kept():
+    how = {"q0": [0.5, 0.5], **WAYS["law"]}
+    ends = [dy.simulate(pair(), 1.0, save_every=k, **how) for k in (1, 7, 300)]
+    assert len({run.message for run in ends}) == 1 and 0.0 < ends[0].diverged_at < 0.01
+    for run in ends:
+        assert run.diverged_at == ends[0].diverged_at > run.t[-1]
+
+
 def test_a_velocity_gain_too_high_for_the_samples_is_the_reason():
     robot = pair(bar(), bar())
     limit = 2.0 * np.linalg.inv(robot.mass_matrix([0.0, 0.0])).diagonal() ** -1 / 1e-3

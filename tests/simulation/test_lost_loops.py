@@ -1,5 +1,6 @@
 """Runs of closed mechanisms keep their loops and their energy, or end and say why."""
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 
@@ -86,14 +87,56 @@ def test_a_run_ends_where_the_closures_lose_rank(make):
 
 @pytest.mark.parametrize(
     "options",
-    [{"save_every": 7}, {"integrator": "heun"}, {"integrator": "dormand-prince"}],
+    [
+        {"save_every": 7},
+        {"save_every": 300},
+        {"integrator": "heun"},
+        {"integrator": "dormand-prince"},
+        {"integrator": "dormand-prince", "save_every": 50},
+    ],
     ids=str,
 )
 def test_the_reason_is_found_from_rows_apart_and_with_any_integrator(options):
-    robot = parallelogram()
-    run = dy.simulate(robot, 1.0, 2e-3, q0=[0.9, -0.9, 0.9], **options)
-    assert run.diverged and abs(run.diverged_at - 0.25) < 0.03
-    assert "the closures lose rank" in run.message and "condition number" in run.message
+    robot, q0 = parallelogram(), [0.9, -0.9, 0.9]
+    run = dy.simulate(robot, 1.0, 2e-3, q0=q0, **options)
+    every = dy.simulate(robot, 1.0, 2e-3, q0=q0, **(options | {"save_every": 1}))
+    assert run.diverged_at == every.diverged_at and abs(run.diverged_at - 0.25) < 0.01
+    assert "the closures lose rank, beyond it" in run.message and "condition number" in run.message
+
+
+@pytest.mark.parametrize("sampling", [{"dt": 1e-3}, {"dt": 2e-4, "sample_time": 1e-3}], ids=str)
+@pytest.mark.parametrize(
+    "law, gain",
+    [
+        (dy.control.ComputedTorque(kp=1e6, kd=5e3), "velocity"),
+        (dy.control.JointPID(kp=1e6, kd=1e5), "velocity"),
+        (dy.control.ComputedTorque(kp=1e8, kd=200.0), "position"),
+        (dy.control.JointPID(kp=1e8, kd=10.0), "position"),
+    ],
+)
+def test_gains_too_high_for_the_samples_are_the_reason(law, gain, sampling):
+    """The loops were the reason, with a shorter dt as remedy, which changed nothing."""
+    robot = dy.load("five-bar")
+    wanted = robot.home[list(robot.driven)] + 0.1
+    run = dy.simulate(robot, 0.2, **sampling, controller=law, reference=wanted)
+    assert run.diverged and f"lower the {gain} gain or shorten sample_time" in run.message
+    many = dy.simulate(
+        robot, 0.2, q0=[robot.home] * 2, **sampling, controller=law, reference=wanted
+    )
+    assert f"lower the {gain} gain" in many.message
+
+
+def test_shorter_steps_are_proposed_with_the_samples_of_the_law():
+    robot = dy.load("five-bar").with_friction(viscous=0.0, coulomb=0.0)
+    q0, law = motions(robot, 24)[0], dy.control.JointPID(kp=1e-3)
+    options = {"controller": law, "reference": [0.0, 0.0]}
+    found = dy.simulate(robot, 1.5, 5e-3, q0=q0, **options)
+    first = int(np.nanargmin(found.diverged_at))
+    one = dy.simulate(robot, 1.5, 5e-3, q0=q0[first], **options)
+    proposed = re.search(r"use dt=(\S+), sample_time=0.005$", one.message)
+    assert proposed
+    finer = {"dt": float(proposed[1]), "sample_time": 5e-3}
+    assert not dy.simulate(robot, one.diverged_at + 0.1, q0=q0[first], **options, **finer).diverged
 
 
 def test_steps_too_long_for_the_loops_are_named_and_shorter_ones_proposed():

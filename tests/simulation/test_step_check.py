@@ -180,6 +180,12 @@ SOUND = {
 }
 
 
+def test_rounding_of_float32_is_no_error_of_the_step():
+    """A kilometre away a step of 1 mm is 17 units in the last place, half of it 9 or 8."""
+    far = {"q0": [1e3], "qd0": [1.05], "dtype": "float32"}
+    assert dy.simulate(slider(), 1.0, 1e-3, **far).step_error is None
+
+
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_run_is_silent(name):
     """Warnings are errors here."""

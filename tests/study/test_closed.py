@@ -191,3 +191,22 @@ def test_wrong_questions_are_named(robot):
         dy.study(wide, 0.04, DT, reference=apart, measure="rms_tool_error", samples=1)
     projected = asked(robot, q0=robot.home + 0.01, project=True, vary=None, samples=1)
     assert np.abs(robot.closure_error(projected.replay(0).q)).max() < 1e-9
+
+
+def fastest(run):
+    return np.abs(run.qd).max()
+
+
+@pytest.mark.parametrize("measure", ["peak_torque", fastest])
+def test_why_an_arm_diverged_is_said_of_the_first(measure, compiled):
+    """Samples said "diverged" alone; of masses that differ the lighter ones shake."""
+    robot = dy.load("five-bar")
+    law = dy.control.ComputedTorque(kp=100.0, kd=1980.0)
+    options = {"controller": law, "reference": robot.home[list(robot.driven)] + 0.1}
+    wide = dy.Scatter(robot, mass=0.2, com=0.1)
+    study = dy.study(robot, 0.3, vary=wide, samples=12, measure=measure, **options)
+    assert study.nominal == "" and 0 < study.failed.count < 12
+    sample = int(study.failed.samples[0])
+    assert study.failed.reasons[0] == study.replay(sample).message
+    assert "lower the velocity gain" in study.failed.reasons[0]
+    assert f"Sample {sample} diverged at t = " in study.failures and study.failed.why == "diverged"

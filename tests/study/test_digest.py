@@ -365,6 +365,12 @@ def test_a_checkpoint_needs_a_version_where_changes_cannot_be_seen(tmp_path, mon
         evaluated(over, 3 * BLOCK, checkpoint=tmp_path)
 
 
+def test_a_function_without_a_name_is_to_be_given_one(tmp_path):
+    said = r"with def, and give it a version.*: measure\.version = "
+    with pytest.raises(OptionError, match=said):
+        evaluated(lambda draw: over(draw) + 0, BLOCK, checkpoint=tmp_path)
+
+
 LIMIT = 2.5
 
 

@@ -32,7 +32,7 @@ def fastest_stop(robot: "Robot", damping: "ArrayLike", q: np.ndarray) -> tuple[f
 
     `damping`: one number per drive, or all of D.
     """
-    inverse, D = _mobilities(robot, q), np.asarray(damping, float)
+    inverse, D = mobilities(robot, q), np.asarray(damping, float)
     if not len(inverse):
         return 0.0, 0
     D = np.diag(D) if D.ndim == 1 else D
@@ -49,9 +49,12 @@ def damping_of(law: "Law", q: Sequence[float]) -> np.ndarray:
     return (np.array(law.step(state, q, rest, wanted, MATH)[0]) - np.array(rows)).T / STEP
 
 
-def shaking(law: "Law", q: np.ndarray) -> str:
-    """That a law takes more velocity away in a sample than is stable at q (n,), if it does."""
-    robot, h = law.robot, law.sample_time
+def shaking(law: "Law", q: np.ndarray, robot: "Robot | None" = None) -> str:
+    """That a law takes more velocity away in a sample than is stable at q (n,), if it does.
+
+    `robot` is the arm itself, where it is not that of the law.
+    """
+    robot, h = robot or law.robot, law.sample_time
     rate, joint = fastest_stop(robot, damping_of(law, q[list(robot.driven)].tolist()), q[None])
     if not rate * h > SAMPLED:
         return ""
@@ -82,7 +85,7 @@ def brake_rate(robot: "Robot", sample_time: float, hertz: float | None = None) -
 
 def steady_damping(robot: "Robot", sample_time: float) -> list[float]:
     """A damping of every joint that takes at most half of any velocity away in a sample."""
-    inverse = _mobilities(robot, places(robot))
+    inverse = mobilities(robot, places(robot))
     D = 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(0)
     D *= HALF / sample_time / _largest(inverse, np.diag(D))
     unit = 10.0 ** (np.floor(np.log10(D)) - (DIGITS - 1))
@@ -98,7 +101,7 @@ def places(robot: "Robot") -> np.ndarray:
     return np.concatenate([usual_configurations(robot).q, anywhere])
 
 
-def _mobilities(robot: "Robot", q: np.ndarray) -> np.ndarray:
+def mobilities(robot: "Robot", q: np.ndarray) -> np.ndarray:
     """M^-1 over the drives where it exists, (k, n, n); none where they are not the coordinates."""
     if sorted(robot.driven) != sorted(robot.independent):
         return np.empty((0, robot.dof, robot.dof))

@@ -20,6 +20,7 @@ from ..compile.service import Key, traced
 from ..errors import OptionError, ShapeError, counted, shown
 from ..lazy import cached_property
 from ..robot.arm import Arm, arm_of
+from ..robot.closing import drive_hint
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from ..trajectory.trajectory import Trajectory
@@ -148,8 +149,8 @@ class Law:
         if self.reference is not None and self.reference.n != self.n:
             raise ShapeError(
                 f"the reference moves {counted(self.reference.n, 'joint')}, robot "
-                f"{self.robot.name!r} has "
-                f"{self.n}"
+                f"{self.robot.name!r} has {self.n}",
+                drive_hint(self.robot, "reference", (self.reference.n,)),
             )
         if self.velocity_filter is not None:
             if self.velocity != "difference":

@@ -173,7 +173,7 @@ class ClosedLoop:
                 f"dt is {dt:g} s, which does not divide the log's step of {step:g} s",
                 f"{step / max(1, ratio):g} s does",
             )
-        begin = reference_signal(self.reference, robot.n, log.q[0], robot.name)(np.zeros(1))[0]
+        begin = reference_signal(self.reference, robot, log.q[0])(np.zeros(1))[0]
         found = simulate(
             robot,
             (len(log) - 1) * ratio * dt,

@@ -9,6 +9,7 @@ kB, and nested cells overflow its stack.
 import math
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -69,9 +70,12 @@ def read_matlab(path: Path, allowance: Allowance) -> Table:
         pairs = list(_variables(memoryview(raw)[HEADER:], order, allowance))
     if not pairs:
         raise FileError(f"{path.name} holds no arrays of numbers", MATLAB)
-    names, arrays = distinct((name for name, _ in pairs), path.name), dict(pairs)
+    arrays = dict(pairs)
+    names, times = distinct(arrays, path.name), Counter(name for name, _ in pairs)
 
     def read(name: str) -> np.ndarray:
+        if times[name] > 1:
+            raise FileError(f"{path.name} has {times[name]} arrays {name!r}, expected one")
         with reading(f"{path.name}: {name!r} cannot be read", MATLAB):
             return arrays[name].array()
 

@@ -11,11 +11,12 @@ import numpy as np
 from .. import templates
 from ..arguments import checked, choice, positive, robot_in_either_order
 from ..compile.arrays import checked_dtype
-from ..control.damping import damping_of, shaking
+from ..control.damping import mobilities, shaking
 from ..control.law import AUTO, LATCH, NO_LIMIT, Law
 from ..control.linearise import linearise
 from ..control.observer import Observer, ObserverStep
 from ..control.single_joint import SingleJoint
+from ..control.stability import Growth, SampledArm, free_arm, gains_at, grows, growth
 from ..control.task_space import Impedance
 from ..dynamics.mobility import size
 from ..errors import OptionError, counted, shown, warn
@@ -86,9 +87,6 @@ CALLS = (
 REMARKS = {"matlab": f"{CALLS}.", "casadi": f"{CALLS}; the reference is a column: q, qd, qdd."}
 WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
 LARGEST_SINGLE = 3e38
-NEARBY = 1e-7  # rad or m: deviations that do not reach limits of the torque
-GROWS = 1.05  # per sample; less may be held by friction
-TURN = 0.5  # rad per sample: slower ones are those of the arm, not of the samples
 MANY_KNOTS = 200  # of a reference inside: with six joints, 0.6 MB of C and a minute to compile
 
 
@@ -230,45 +228,22 @@ def _warn_of_motion(law: Law) -> None:
             f"{shakes}: the arm will shake; lower the velocity gain, shorten sample_time, or give "
             "the model the inertia of its rotors"
         )
-    elif growth := _growth(law, _beginning(law)):
-        warn(
-            f"every {law.sample_time:g} s a deviation of joint {growth[1]!r} grows "
-            f"{growth[0]:.3g} times: the sampled loop is unstable; lower the position gain or "
-            "shorten sample_time"
-        )
+    elif found := _growth(law):
+        warn(f"{grows(law, found)}; lower the position gain or shorten sample_time")
 
 
-def _beginning(law: Law) -> np.ndarray:
-    """Where its reference begins, or the arm's home."""
-    return law.robot.home if law.reference is None else np.asarray(law.reference(0.0).q, float)
-
-
-def _growth(law: Law, q: np.ndarray) -> tuple[float, str] | None:
-    """By how much a sampled law lets oscillations about rest at q grow per sample, and the joint
-    that moves most; None where they do not grow, or where that is not known.
-
-    The linear arm under -K q - D v, held for a sample of length h; v = qd or (q - q_before) / h.
-    """
-    robot, h, n = law.robot, law.sample_time, law.n
-    if robot.model.closures or robot.n != n or law.velocity_filter is not None:
+def _growth(law: Law) -> Growth | None:
+    """Growth of oscillations about where its reference begins, or the arm's home."""
+    robot, h = law.robot, law.sample_time
+    if robot.model.closures:
+        mobility = mobilities(robot, robot.home[None])
+        gains = gains_at(law, robot.home[list(robot.driven)])
+        return growth(law, *gains, free_arm(mobility[0], h)) if len(mobility) else None
+    if robot.n != law.n or law.velocity_filter is not None:
         return None
-    seen, rest = dataclasses.replace(law, velocity="measured"), [0.0] * n
-    wanted = 0.0 if law.reference is not None else (q.tolist(), rest, rest)
-    state = seen.start(q.tolist(), rest, MATH)
-    rows = [seen.step(state, x.tolist(), rest, wanted, MATH)[0] for x in q + NEARBY * np.eye(n)]
-    K = (np.array(seen.step(state, q.tolist(), rest, wanted, MATH)[0]) - np.array(rows)).T / NEARBY
-    D, none = damping_of(seen, q.tolist()), np.zeros((n, n))
-    gain = [K, D, none] if law.velocity == "measured" else [K + D / h, none, -D / h]
+    q = robot.home if law.reference is None else np.asarray(law.reference(0.0).q, float)
     A, B, *_ = linearise(robot, q).discrete(h)
-    A = np.block([[A, np.zeros((2 * n, n))], [np.eye(n), none, none]])  # q_before last
-    A[: 2 * n] -= B @ np.hstack(gain)
-    if not np.isfinite(A).all():
-        return None
-    values, vectors = np.linalg.eig(A)
-    growth = np.where(np.abs(np.angle(values)) > TURN, np.abs(values), 0.0)
-    most = int(np.argmax(growth))
-    joint = robot.drive_names[int(np.argmax(np.abs(vectors[:n, most])))]
-    return (float(growth[most]), joint) if growth[most] > GROWS else None
+    return growth(law, *gains_at(law, q), SampledArm(A, B, 0.0 * B))
 
 
 def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:

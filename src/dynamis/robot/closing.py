@@ -76,9 +76,12 @@ def drive_hint(owner: "Robot | Calls", name: str, shape: tuple[int, ...]) -> str
     if name.endswith("_active"):
         wrong = shape[-1] == model.n
         return f"the independent joints alone: {name}[..., robot.independent]" if wrong else None
+    drives = worded(model.joint_names[k] for k in model.driven)
+    if name == "reference":
+        wrong = shape[-1] == model.n
+        return f"it is of the drives alone ({drives}): q[..., robot.driven]" if wrong else None
     if name not in ALL_JOINTS or shape[-1] not in (len(model.driven), len(found.independent)):
         return None
-    drives = worded(model.joint_names[k] for k in model.driven)
     how = ALL_JOINTS[name].format(name)
     return f"{name} is of all {model.n} joints, not of the drives alone ({drives}): {how}"
 
@@ -234,8 +237,10 @@ def refuse_singular_loops(calls: "Calls", q: np.ndarray) -> None:
     sample = tuple(int(i[0]) for i in np.nonzero(bad)) if bad.ndim else ()
     J = calls.interpreted("closure_jacobian", {"q": q[sample]})
     dependent = J[np.ix_(chain.mobility.rows, chain.mobility.dependent)]
-    sizes = np.linalg.norm(dependent, axis=1, keepdims=True)
-    condition = np.linalg.cond(dependent / np.where(sizes > 0.0, sizes, 1.0))
+    pivots = np.diagonal(np.linalg.qr(dependent.T, mode="r")) ** 2  # of J J^T, as in _gram
+    usual = np.maximum((dependent**2).sum(axis=1), chain.mobility.sizes)
+    with np.errstate(divide="ignore"):
+        condition = np.sqrt((usual / pivots).max())
     U, _, V = np.linalg.svd(dependent)
     joint = chain.mobility.dependent[int(np.argmax(np.abs(V[-1])))]
     row = model.closure_rows[chain.mobility.rows[int(np.argmax(np.abs(U[:, -1])))]]

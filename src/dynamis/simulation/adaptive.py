@@ -14,7 +14,7 @@ from ..errors import OptionError
 from ..progress import stage
 from .assembly import Assembly
 from .loop import Simulation, finite_torque, torque_of
-from .record import RunRecorder
+from .record import Instant, RunRecorder
 from .settings import Settings
 from .stages import Forces, Stages, Torque, between, of_all_joints, stages_of
 from .tableau import Tableau
@@ -33,7 +33,7 @@ class TooShortError(Exception):
 
 
 class LeftError(Exception):
-    """Every arm has diverged (a state exceeds PLAUSIBLE); args: (time,)."""
+    """Every arm has diverged (a state exceeds PLAUSIBLE): the time and the states before."""
 
 
 def adaptive(sim: Simulation, recorder: RunRecorder) -> None:
@@ -61,9 +61,10 @@ def adaptive(sim: Simulation, recorder: RunRecorder) -> None:
             t, state = short.args
             if asked_at_stages:
                 _refuse_infinite_torque(Simulation(s, m, state), t)
-            recorder.give_up(recorder.filled, t)
+            recorder.give_up(recorder.filled, t, Instant(t, state[0]))
         except LeftError as left:
-            recorder.diverge(recorder.filled, left.args[0])
+            t, before = left.args
+            recorder.diverge(recorder.filled, t, Instant(t, before[0]))
         except StopIteration:
             return
 
@@ -163,7 +164,7 @@ def adaptive_steps(
             h = (max(h, step) if last else step) * _step_factor(error, tableau.order)
         failed |= ~(np.abs(x[:, :size]) < PLAUSIBLE).all(axis=1)
         if failed.all():
-            raise LeftError(t)
+            raise LeftError(t, np.where(np.isfinite(stop), stop, start))
         x[failed] = np.nan
     return x
 

@@ -27,7 +27,7 @@ from ..lazy import LOCK
 from ..progress import stage
 from ..user_code import location
 from .assembly import Assembly
-from .record import RunRecorder
+from .record import Again, RunRecorder
 from .settings import Settings
 from .signals import returned
 from .tasks import Task
@@ -330,13 +330,30 @@ def fixed_steps(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
             steps = min(chunk, s.steps - done)
             last = done + steps == s.steps and not s.short
             upto = len(recorder.t) if last else _row(done + steps, s.save_every)
+            again = _every_step(sim, loop, done, steps)
             _advance_recorded(sim, loop, recorder, done, steps, last)
             progress(done + steps)
-            if not recorder.accept(upto):
+            if not recorder.accept(upto, again):
                 return
     if s.short:
         _short_end(sim, loop, recorder)
         recorder.accept(len(recorder.t))
+
+
+def _every_step(sim: Simulation, loop: Loop, done: int, steps: int) -> Again | None:
+    """A function that takes the next steps of one arm again, for the state at every one of them;
+    None where the rows hold these states, and on GPUs."""
+    s = sim.s
+    if s.save_every == 1 or s.shape != () or s.device is not None:
+        return None
+    start, first = sim.copied(), s.first + done
+
+    def again() -> tuple[np.ndarray, np.ndarray]:
+        states = np.zeros((1, steps + 1, start.x.shape[1]), s.dtype)
+        start.advance(loop, first, steps, states[:, :-1], 1, states[:, -1:])
+        return s.dt * (first + np.arange(steps + 1)), states[0]
+
+    return again
 
 
 def _steps_at_a_time(sim: Simulation, loop: Loop) -> int:

@@ -9,26 +9,26 @@ from ..compile.arrays import NUMPY
 from .assembly import Assembly
 from .loops import FALL, LoopFigures, most_departure
 from .plant import Plant, PlantState
-from .settings import Settings
+from .settings import Settings, shorter_steps
 
-STEPS = 100  # that are taken once more: those between two rows, if they are no more
+STEPS = 300  # that are taken once more: those between two rows, if they are no more
 NEAR_SINGULAR = 30.0  # condition number of the loops
 LOST = "a step was too long for the loops, or the closures lose rank there"
+BEYOND = "the closures lose rank, beyond it the motion is not determined"
 MARGIN = 0.01  # of the departure allowed, for the step that is proposed
 
 
 def why_lost(s: Settings, m: Assembly, row: np.ndarray, t: float, member: int = 0) -> str:
-    """Reason why the loops were lost after a recorded row at t; "" if they were not."""
-    if not s.robot.model.closures:
-        return ""
+    """Reason why the loops were lost after a state at t, of one member."""
     own = None if s.parameters is None else list(s.parameters[member])
     plant = m.plant if m.parametrised is None else m.parametrised(own)
-    if not s.tableau.adaptive:
-        with np.errstate(all="ignore"):
-            for figures, q in _steps(s, m, plant, row, t, member):
-                if not figures.sound(plant.chain, plant.order):
-                    return ": " + _reason(s, plant, figures, q)
     near = _singular(s, row[: s.n].astype(float))
+    if s.tableau.adaptive:  # its steps hold a tolerance
+        return f": {BEYOND}{near}" if near else f": {LOST}"
+    with np.errstate(all="ignore"):
+        for figures, q in _steps(s, m, plant, row, t, member):
+            if not figures.sound(plant.chain, plant.order):
+                return ": " + _reason(s, plant, figures, q, _singular(s, q) or near)
     return f": {LOST}{near}"
 
 
@@ -58,26 +58,30 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
         x, t = replace(end, q=q, qd=qd), t + s.dt
 
 
-def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray) -> str:
-    """Fault of a step that led to q, and what to do about it."""
-    tolerance, near = plant.chain.tolerance, _singular(s, q)
+def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray, near: str) -> str:
+    """Fault of a step that led to q, and what to do about it; `near` says where it is singular."""
+    tolerance = plant.chain.tolerance
     if near and not figures.fall < FALL:
-        return f"the closures lose rank, beyond it the motion is not determined{near}"
+        return f"{BEYOND}{near}"
     ratio, most = float(np.sqrt(figures.departure)), most_departure(plant.order)
     if ratio > most:
         shorter = s.dt * (MARGIN * most / ratio) ** (1.0 / (plant.order + 1))
         return (
             f"steps of {s.dt:g} s are too long for the loops, {ratio:.1%} of the velocity after "
-            f"one opens them, at most {most:.1%}{near}; use dt={shorter:.1g}"
+            f"one opens them, at most {most:.1%}{near}; use {shorter_steps(s, shorter)}"
         )
     if figures.opening > tolerance:
         error = np.abs(s.robot.closure_error(q))
         where = s.robot.closure_rows[int(np.argmax(error))]
         return (
             f"{where} is open by {error.max():.2g} m or rad after a step of {s.dt:g} s, at most "
-            f"{tolerance:g}{near}; use a shorter dt"
+            f"{tolerance:g}{near}; use {shorter_steps(s, 0.1 * s.dt)}"
         )
-    return f"the closures lose rank{near}"
+    if near:
+        return f"the closures lose rank{near}"
+    if figures.fall >= FALL:
+        return f"the closures lose rank within a step of {s.dt:g} s"
+    return f"steps of {s.dt:g} s are too long for the loops; use {shorter_steps(s, 0.1 * s.dt)}"
 
 
 def _singular(s: Settings, q: np.ndarray) -> str:

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..compile.libraries import like
-from ..control.damping import fastest_stop, shaking
+from ..control.damping import fastest_stop
 from ..control.law import LATCHED, PLAUSIBLE
 from ..control.sensors import TORQUES
+from ..control.stability import why_unstable
 from ..errors import OptionError
 from ..robot import Robot
 from ..trajectory.trajectory import State
 from .assembly import Assembly
 from .run import Measurement, Run
-from .settings import Settings
+from .settings import Settings, shorter_steps
 from .tableau import Tableau
 
 if TYPE_CHECKING:
@@ -50,6 +51,16 @@ def stiff_friction(
     name = robot.joint_names[joint]
     said = f"steps of {dt:g} s are too long for the viscous friction of joint {name!r}"
     return said, 0.5 * most / rate
+
+
+class Instant(NamedTuple):
+    """The last instant before a run ended, and the state of an arm there."""
+
+    t: float
+    row: np.ndarray
+
+
+Again = Callable[[], tuple[np.ndarray, np.ndarray]]  # instants (k,), states there (k, numbers)
 
 
 class RunRecorder:
@@ -88,59 +99,89 @@ class RunRecorder:
         self.rows[:, row] = x[:, : self.kept]
         self.filled = max(self.filled, row + 1)
 
-    def accept(self, upto: int) -> bool:
+    def accept(self, upto: int, again: Again | None = None) -> bool:
         """Take the rows up to here as filled; whether the run goes on.
 
-        A single arm ends where a state is implausible, or at an event that is terminal.
+        A single arm ends where a state is implausible, or at an event that is terminal. Where rows
+        are several steps apart, `again` gives the states of every step since the last call.
         """
         first = self.filled
         self.filled = upto
         if self.s.shape != ():
             return True
-        new = self.rows[0, first:upto, : 2 * self.s.n]
-        with np.errstate(invalid="ignore"):
-            good = np.abs(new) < PLAUSIBLE
+        good = self._plausible(self.rows[0, first:upto])
         if not good.all():
-            self.diverge(first + int(good.all(axis=1).argmin()))
+            row = first + int(good.argmin())
+            self.diverge(row, *self._end_between(row, again))
             return False
         return not self.s.events or self._events(first, upto)
 
-    def diverge(self, row: int, t: float | None = None) -> None:
-        """End a run before `row`."""
-        when = self.t[row] if t is None else t
-        why = self._lost_loops(row) or self._too_stiff()
-        self._end(row, f"diverged at t = {when:g} s{why}")
-        self.diverged_at = float(when)
+    def _plausible(self, rows: np.ndarray) -> np.ndarray:
+        """Whether the states of rows (k, numbers) are of this world, (k,)."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.abs(rows[..., : 2 * self.s.n]) < PLAUSIBLE).all(axis=-1))
 
-    def _lost_loops(self, row: int, member: int = 0) -> str:
-        """Reason why the loops were lost before `row`; "" if they were not."""
-        if row == 0 or not self.s.robot.model.closures:
+    def _end_between(self, row: int, again: Again | None) -> tuple[float, Instant | None]:
+        """When a run ended that is implausible at `row`, and the last state before, if known."""
+        if again is not None and row:
+            t, states = again()
+            k = int(self._plausible(states).argmin())
+            if self.t[row - 1] < t[k] <= self.t[row]:  # not so: a force was another one this time
+                return float(t[k]), Instant(float(t[k - 1]), states[k - 1]) if k else None
+        return float(self.t[row]), None
+
+    def diverge(self, row: int, t: float, last: Instant | None) -> None:
+        """End a run before `row`, at t, after its last state if that is known."""
+        self._end(row, f"diverged at t = {t:g} s{self._reason(row, t, 0, last)}")
+        self.diverged_at = t
+
+    def give_up(self, row: int, t: float, last: Instant) -> None:
+        """End a run before `row` that cannot be followed as closely as was asked."""
+        tolerance = f"tolerance {self.s.tolerance:g}"
+        why = self._reason(row, t, 0, last)
+        self._end(row, f"{TOO_SHORT} at t = {t:g} s ({tolerance}){why}")
+
+    def _reason(self, row: int, t: float, member: int, last: Instant | None = None) -> str:
+        """Reason why an arm ended at t, before `row`; "" if none is known."""
+        s = self.s
+        if row == 0 or not np.isfinite(t):
+            return ""
+        q = self.rows[member, 0, : s.n].astype(float)
+        if found := self._too_stiff(q, t, member):
+            return f": {found}"
+        if not s.robot.model.closures:
             return ""
         from .lost_loops import why_lost
 
-        return why_lost(self.s, self.m, self.rows[member, row - 1], self.t[row - 1], member)
+        last = last or Instant(float(self.t[row - 1]), self.rows[member, row - 1])
+        return why_lost(s, self.m, last.row, last.t, member)
 
-    def _first_lost(self, when: np.ndarray) -> str:
-        """Where the first member of an ensemble lost its loops, and why."""
+    def _first_reason(self, when: np.ndarray) -> str:
+        """When the first member of an ensemble ended, and why."""
         member = int(np.nanargmin(when))
         row = int(np.searchsorted(self.t, when[member]))
-        why = self._lost_loops(row, member)
+        why = self._reason(row, when[member], member)
         return f"; arm {member} at t = {when[member]:g} s{why}" if why else ""
 
-    def _too_stiff(self) -> str:
+    def _too_stiff(self, q: np.ndarray, t: float, member: int) -> str:
         """That steps or samples are too long for the arm's friction or its law, if they are."""
-        s, q = self.s, self.rows[:1, 0, : self.s.n].astype(float)
-        if s.robot.model.closures or len(s.robot.chain.resistances) != s.n:
+        s, robot = self.s, self._robot(member)
+        if found := stiff_friction(robot, q[None], s.dt, s.tableau):
+            return f"{found[0]}, use {shorter_steps(s, found[1])}"
+        if s.law is None:
             return ""
-        if found := stiff_friction(s.robot, q, s.dt, s.tableau):
-            return f": {found[0]}, use dt={found[1]:.1g}"
-        shakes = "" if s.law is None else shaking(s.law, q[0])
-        return f": {shakes}; lower its velocity gain or shorten sample_time" if shakes else ""
+        unstable, remedy = why_unstable(s.law, robot, q, t - self.t[0], s.delay * s.dt)
+        sampling = "sample_time and dt" if s.period == 1 else "sample_time"
+        return unstable and f"{unstable}; {remedy} or shorten {sampling}"
 
-    def give_up(self, row: int, t: float) -> None:
-        """End a run before `row` that cannot be followed as closely as was asked."""
-        tolerance = f"tolerance {self.s.tolerance:g}"
-        self._end(row, f"{TOO_SHORT} at t = {t:g} s ({tolerance}){self._lost_loops(row)}")
+    def _robot(self, member: int) -> Robot:
+        """One arm of the run, with its own parameters."""
+        s = self.s
+        if s.parameters is None:
+            return s.robot
+        values = np.array(s.robot.parameters.values)
+        values[slice(None) if s.varied is None else list(s.varied)] = s.parameters[member]
+        return s.robot.with_parameters(values)
 
     def _end(self, row: int, message: str) -> None:
         self.filled, self.message, self.ended = row, message, True
@@ -177,7 +218,7 @@ class RunRecorder:
             gave_up = self.ended and self.diverged_at is None
             if np.any(diverged) and not gave_up:
                 self.message = f"{int(np.sum(diverged))} of {s.count} diverged"
-                self.message += self._first_lost(np.ravel(diverged_at))
+                self.message += self._first_reason(np.ravel(diverged_at))
 
         shaped, places = rows.reshape((*s.shape, *rows.shape[1:])), m.slots.slices
 

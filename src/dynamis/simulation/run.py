@@ -59,8 +59,8 @@ class Run:
     `friction` holds the force of friction and joint stops, `stuck` which joints held. A run that
     diverged ends where it did (`diverged`, `message`); one whose steps became too short for its
     tolerance ends there too, and `message` alone says so. Members of an ensemble that could not be
-    followed are NaN from `diverged_at` on. Of an ensemble `measured` and `observed` are None and
-    `states` is empty.
+    followed are NaN from `diverged_at` on, an instant that is kept; that of one arm is its step. Of
+    an ensemble `measured` and `observed` are None and `states` is empty.
     """
 
     robot: "Robot"

@@ -293,8 +293,7 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
         raise OptionError("an ensemble needs a reference", "give reference=...")
     reference = s.reference  # made before for many starts, or now
     if wanted and len(q) and reference is None:
-        drives, first_q = len(s.driven), q[0, s.driven]
-        reference = reference_signal(s.wanted, drives, first_q, f"robot {s.robot.name!r}")
+        reference = reference_signal(s.wanted, s.robot, q[0, s.driven])
     _within(s, q)
     return changed(
         s, q0=q, qd0=qd, shape=shape, parameters=values, reference=reference, like=first,
@@ -439,8 +438,7 @@ def with_reference(s: Settings, value: Any) -> Settings:
         )
     wanted = value if inside is None else inside
     if wanted is not None:  # refused now rather than at the start
-        count = len(s.driven)
-        reference_signal(wanted, count, np.zeros(count), f"robot {s.robot.name!r}")
+        reference_signal(wanted, s.robot, np.zeros(len(s.driven)))
     return changed(s, wanted=wanted)
 
 
@@ -493,6 +491,14 @@ def _multiple(value: Any, dt: float, name: str) -> int:
             f"choose dt = {_dividing(seconds, dt)}",
         )
     return steps
+
+
+def shorter_steps(s: Settings, most: float) -> str:
+    """Options with steps up to `most`, as text; samples of a law and its delay stay."""
+    if s.law is None and not s.sampled:
+        return f"dt={most:.1g}"
+    dt = _dividing(s.dt * math.gcd(s.period, s.delay), most)
+    return f"dt={dt}, sample_time={s.sample_time:g}" if s.period == 1 else f"dt={dt}"
 
 
 def _dividing(seconds: float, most: float) -> str:

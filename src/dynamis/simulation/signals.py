@@ -4,19 +4,24 @@ import inspect
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compile.arrays import Hint, finite, numbers
 from ..errors import OptionError, ShapeError, counted, shown
+from ..robot.closing import drive_hint
 from ..trajectory.trajectory import Trajectory
 from ..user_code import location
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 EXPECTED = (
     "expected {numbers} numbers, a function of t that returns them, {each} per step "
     "({steps}, {sizes}), or one per arm of an ensemble ({arms}, 1, {sizes})"
 )
+ShapeHint = Callable[[tuple[int, ...]], str | None]
 Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
 Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
 
@@ -122,24 +127,26 @@ def rows_fit(
     )
 
 
-def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
-    """Rows (q_d, qd_d, qdd_d) of a trajectory, of a place to be, or of a function of t."""
-    rows = _wanted(value, n, q0, name)
+def reference_signal(value: Any, robot: "Robot", q0: np.ndarray) -> Signal:
+    """Rows (q_d, qd_d, qdd_d) of the drives: of a trajectory, of a place, or of a function of t."""
+    rows = _wanted(value, robot, q0)
     own = callable(value) and not isinstance(value, Trajectory)
     named = f"reference{location(value)}" if own else "reference"
     return lambda t: _finite(rows(t), named, t)
 
 
-def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
+def _wanted(value: Any, robot: "Robot", q0: np.ndarray) -> Signal:
+    n, hint = len(robot.driven), partial(drive_hint, robot, "reference")
     if isinstance(value, Trajectory):
         if value.n != n:
-            raise ShapeError(f"the reference moves {counted(value.n, 'joint')}, {name} has {n}")
+            said = f"the reference moves {counted(value.n, 'joint')}, robot {robot.name!r} has {n}"
+            raise ShapeError(said, hint((value.n,)))
         return _remembered(lambda t: np.concatenate(value(t), axis=-1))
     if callable(value):
         accepts(value, "reference", "t")
         where = location(value)
-        return lambda t: np.stack([_three(value(float(s)), n, f"({s:g}){where}") for s in t])
-    place = _place(q0 if value is None else value, n)
+        return lambda t: np.stack([_three(value(float(s)), n, f"({s:g}){where}", hint) for s in t])
+    place = _place(q0 if value is None else value, n, hint)
     row = np.concatenate([place, np.zeros(2 * n)])
     return lambda t: np.broadcast_to(row, (len(t), 3 * n))
 
@@ -192,7 +199,7 @@ def _finite(rows: np.ndarray, name: str, t: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _place(value: Any, n: int) -> np.ndarray:
+def _place(value: Any, n: int, hint: ShapeHint) -> np.ndarray:
     expected = (
         f"a trajectory, {counted(n, 'position')}, or a function of t that returns (q, qd, qdd)"
     )
@@ -201,19 +208,21 @@ def _place(value: Any, n: int) -> np.ndarray:
     except ShapeError:
         raise OptionError(f"reference is {shown(value)}, expected {expected}") from None
     if place.shape != (n,):
-        raise ShapeError(f"reference has shape {place.shape}, expected {expected}")
+        raise ShapeError(
+            f"reference has shape {place.shape}, expected {expected}", hint(place.shape)
+        )
     return place
 
 
-def _three(value: Any, n: int, where: str) -> np.ndarray:
+def _three(value: Any, n: int, where: str, hint: ShapeHint) -> np.ndarray:
     if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
         raise OptionError(
             f"reference{where} returned {shown(value)}, expected (q, qd, qdd)",
             "end it with: return q, qd, qdd, each with one number per joint",
         )
     names = ("q", "qd", "qdd")
-    rows = [_vector(v, f"reference{where}", (n,), x) for x, v in zip(names, value, strict=True)]
-    return np.concatenate(rows)
+    pairs = zip(names, value, strict=True)
+    return np.concatenate([_vector(v, f"reference{where}", (n,), x, hint) for x, v in pairs])
 
 
 def _vector(
@@ -221,7 +230,7 @@ def _vector(
     name: str,
     core: tuple[int, ...],
     part: str = "",
-    hint: Callable[[tuple[int, ...]], str | None] = lambda shape: None,
+    hint: ShapeHint = lambda shape: None,
 ) -> np.ndarray:
     row = returned(value, name)
     if row.shape != core:

@@ -82,8 +82,7 @@ class Ensemble:
 
     def reference(self, s: Settings) -> Signal:
         """Rows of the reference of the drives over time."""
-        start, what = self.case.start[0][s.driven], f"robot {s.robot.name!r}"
-        return reference_signal(s.wanted, len(s.driven), start, what)
+        return reference_signal(s.wanted, s.robot, self.case.start[0][s.driven])
 
     def _motion(self, s: Settings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, qd, qdd of all joints on the reference, (steps + 1, n) each."""

@@ -66,10 +66,12 @@ def _function_digest(function: Callable[..., Any]) -> str:
     try:
         return digest_of(function)
     except UnidentifiedError as error:
+        known = name.isidentifier()
+        give = "give the function" if known else "write it as a function with def, and give it"
         raise OptionError(
             f"checkpoint: whether {name!r} changes cannot be seen, since {error}",
-            f"give the function a version, and another one whenever it changes: "
-            f'{name}.{VERSION} = "1"; or leave checkpoint out',
+            f"{give} a version, and another one whenever it changes: "
+            f'{name if known else "measure"}.{VERSION} = "1"; or leave checkpoint out',
         ) from None
 
 

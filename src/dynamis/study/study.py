@@ -4,7 +4,7 @@ import html
 import inspect
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -136,6 +136,7 @@ class Study:
     seconds: float = 0.0  # that it took
     resumed: int = 0  # samples taken from a checkpoint
     nominal: str = ""  # why the nominal arm, with nothing varied, failed
+    first: str = ""  # why the first sample that diverged did, if that is known
 
     @property
     def robot(self) -> "Robot":
@@ -260,9 +261,11 @@ class Study:
 
     @property
     def failed(self) -> Failed:
-        """Samples that diverged or raised."""
-        found = self.summary
-        return Failed(found.failed, found["failed_at"], tuple(map(str, found["reasons"])))
+        """Samples that diverged or raised; why an arm diverged is said of the first that did."""
+        found, reasons = self.summary, [str(x) for x in self.summary["reasons"]]
+        if self.first:
+            reasons[_first_diverged(reasons)] = self.first
+        return Failed(found.failed, found["failed_at"], tuple(reasons))
 
     def sensitivity(self, measure: str) -> Sensitivity:
         """Which of the things that vary cause the variation of a measure."""
@@ -296,6 +299,9 @@ class Study:
         found = f"{self.failed.count:,} of {self.samples:,} arms failed ({self.failed.why}). "
         if self.nominal:
             found += f"The nominal arm itself, nothing varied: {self.nominal}. "
+        elif self.first:
+            index = self.failed.samples[_first_diverged(self.failed.reasons)]
+            found += f"Sample {index} {self.first}. "
         if not good:
             return found.strip()
         return (
@@ -477,7 +483,23 @@ def study(
             "samples will do the same. Simulate it alone (dy.simulate, dynamis simulate) with a "
             "shorter dt or other gains first"
         )
-    return replace(_run(case, here, executor, checkpoint, threads, progress), nominal=nominal)
+    found = _run(case, here, executor, checkpoint, threads, progress)
+    return replace(found, nominal=nominal, first=_why_first(found))
+
+
+def _first_diverged(reasons: Sequence[str]) -> int:
+    """Place of the first reason that is a divergence; the number of reasons if none is."""
+    return next((k for k, x in enumerate(reasons) if x.startswith(DIVERGED)), len(reasons))
+
+
+def _why_first(found: Study) -> str:
+    """Why the first sample that diverged did, from its run alone; "" if none is known."""
+    failed = found.failed
+    place = _first_diverged(failed.reasons)
+    if found.case.evaluate is not None or place == len(failed.reasons):
+        return ""
+    message = found.replay(int(failed.samples[place])).message
+    return message if message.startswith(DIVERGED) and ": " in message else ""
 
 
 def _asked(

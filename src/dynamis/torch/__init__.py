@@ -9,10 +9,11 @@ compiled code: autograd of any order, torch.func, torch.compile. Leading axes br
 are the vector `robot.parameters.values`, (p,) for all samples or (..., p), differentiable too.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..arguments import a_robot
+from ..arguments import a_robot, refuse_unknown
 from ..compile.kernels import Kernel, input_shape, kernel_named, row_taking
 from ..errors import OptionError
 from ..lazy import once, package, public_dir
@@ -31,7 +32,22 @@ __all__ = [
 ]  # fmt: skip
 __dir__ = public_dir(__name__)
 
+F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _strict(function: F) -> F:
+    """As `arguments.strict`, with nothing that torch.compile would have to trace."""
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        if named and not torch.compiler.is_compiling():
+            refuse_unknown(function, len(given), named)
+        return function(*given, **named)
+
+    return call  # type: ignore[return-value]
+
+
+@_strict
 def inverse_dynamics(
     robot: Robot, q: Any, qd: Any, qdd: Any, parameters: Any = None, wrench: Any = None
 ) -> "Tensor":
@@ -42,6 +58,7 @@ def inverse_dynamics(
     return _one(robot, "inverse_dynamics", (q, qd, qdd), parameters, wrench)
 
 
+@_strict
 def forward_dynamics(
     robot: Robot, q: Any, qd: Any, tau: Any, parameters: Any = None, wrench: Any = None
 ) -> "Tensor":
@@ -52,31 +69,37 @@ def forward_dynamics(
     return _one(robot, "forward_dynamics", (q, qd, tau), parameters, wrench)
 
 
+@_strict
 def fk(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
     """Pose of the tool in the reference frame, (..., 4, 4)."""
     return _one(robot, "fk", (q,), parameters)
 
 
+@_strict
 def jacobian(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
     """J: (v, w) = J qd, linear rows first, in base axes, (..., 6, n)."""
     return _one(robot, "jacobian", (q,), parameters)
 
 
+@_strict
 def mass_matrix(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
     """Mass matrix with the reflected rotors, (..., n, n)."""
     return _one(robot, "mass_matrix", (q,), parameters)
 
 
+@_strict
 def gravity_torque(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
     """Torques that hold the arm against gravity, (..., n)."""
     return _one(robot, "gravity_torque", (q,), parameters)
 
 
+@_strict
 def regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> "Tensor":
     """Y with Y @ parameters = inverse dynamics, (..., n, p)."""
     return _one(robot, "regressor", (q, qd, qdd), None)
 
 
+@_strict
 def step(
     robot: Robot, q: Any, qd: Any, tau: Any, dt: Any = 1e-3, parameters: Any = None,
     wrench: Any = None,
@@ -92,6 +115,7 @@ def step(
     return q1, qd1
 
 
+@_strict
 def evaluate(robot: Robot, kernel: str, arrays: Mapping[str, Any], out: Any = None) -> Any:
     """Any kernel of a robot, by name, over tensors; without derivatives, into `out` if given."""
     row = row_taking(kernel, tuple(arrays) if isinstance(arrays, Mapping) else ())

@@ -1,0 +1,115 @@
+"""Whether a law that runs in samples makes deviations from rest grow: its linear loop.
+
+The arm under u = -K q - D v, held for a sample of length h; v = qd or (q - q_before) / h.
+"""
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..spatial.functions import MATH
+from .damping import damping_of, mobilities, shaking
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .law import Law
+
+NEARBY = 1e-7  # rad or m: deviations that do not reach limits of the torque
+GROWS = 1.05  # per sample; less may be held by friction
+TURN = 0.5  # rad per sample: slower ones are those of the arm, not of the samples
+NOTABLE = 10.0  # times: a growth that ends a run
+
+
+class SampledArm(NamedTuple):
+    """Linear model of an arm over one sample, x = (q, qd) of its drives.
+
+    x' = A x + B u + B_before u_before: with a delay the torque of the sample before acts first.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    B_before: np.ndarray
+
+
+class Growth(NamedTuple):
+    """Growth of a deviation per sample, and the drive that moves most."""
+
+    factor: float
+    drive: str
+
+
+def free_arm(mobility: np.ndarray, h: float, delay: float = 0.0) -> SampledArm:
+    """The arm as masses that nothing but the law holds: qdd = M^-1 u. `mobility` is M^-1 (n, n)."""
+    n, rest = len(mobility), h - delay
+    A = np.eye(2 * n)
+    A[:n, n:] = h * np.eye(n)
+    before = (delay * (rest + 0.5 * delay), delay)
+    return SampledArm(
+        A,
+        np.vstack([0.5 * rest**2 * mobility, rest * mobility]),
+        np.vstack([x * mobility for x in before]),
+    )
+
+
+def gains_at(law: "Law", q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """K and D (n, n) of a law about rest of the drives at q (n,), velocities measured."""
+    n, seen, rest = law.n, replace(law, velocity="measured"), [0.0] * law.n
+    wanted = 0.0 if law.reference is not None else (q.tolist(), rest, rest)
+    state = seen.start(q.tolist(), rest, MATH)
+    rows = [seen.step(state, x.tolist(), rest, wanted, MATH)[0] for x in q + NEARBY * np.eye(n)]
+    K = (np.array(seen.step(state, q.tolist(), rest, wanted, MATH)[0]) - np.array(rows)).T / NEARBY
+    return K, damping_of(seen, q.tolist())
+
+
+def growth(law: "Law", K: np.ndarray, D: np.ndarray, arm: SampledArm) -> Growth | None:
+    """Growth of oscillations about rest under a sampled law with gains K and D; None where they do
+    not grow, or where that is not known."""
+    n, h = law.n, law.sample_time
+    if law.velocity_filter is not None:
+        return None
+    none = np.zeros((n, n))
+    gain = [K, D, none] if law.velocity == "measured" else [K + D / h, none, -D / h]
+    feedback = np.hstack([*gain, none])
+    A = np.zeros((4 * n, 4 * n))  # of q, qd, q_before, u_before
+    A[: 2 * n, : 2 * n], A[: 2 * n, 3 * n :] = arm.A, arm.B_before
+    A[: 2 * n] -= arm.B @ feedback
+    A[2 * n : 3 * n, :n], A[3 * n :] = np.eye(n), -feedback
+    if not np.isfinite(A).all():
+        return None
+    values, vectors = np.linalg.eig(A)
+    factors = np.where(np.abs(np.angle(values)) > TURN, np.abs(values), 0.0)
+    most = int(np.argmax(factors))
+    drive = law.robot.drive_names[int(np.argmax(np.abs(vectors[:n, most])))]
+    return Growth(float(factors[most]), drive) if factors[most] > GROWS else None
+
+
+def grows(law: "Law", found: Growth) -> str:
+    """A growth in words."""
+    return (
+        f"every {law.sample_time:g} s a deviation of joint {found.drive!r} grows "
+        f"{found.factor:.3g} times: the sampled loop is unstable"
+    )
+
+
+def why_unstable(
+    law: "Law", robot: "Robot", q: np.ndarray, t: float, delay: float = 0.0
+) -> tuple[str, str]:
+    """That the gains of a law at the samples of a run made a deviation grow from q (joints) until
+    t, and what to do about it; two empty texts if they did not.
+
+    `robot` is the arm itself, with parameters of its own.
+    """
+    h = law.sample_time
+    mobility = mobilities(robot, q[None])
+    if not len(mobility):
+        return "", ""
+    arm = free_arm(mobility[0], h, delay)
+    K, D = gains_at(law, q[list(robot.driven)])
+    found = growth(law, K, D, arm)
+    if found is None or max(1.0, t / h) * math.log(found.factor) < math.log(NOTABLE):
+        return "", ""
+    shakes = shaking(law, q, robot)
+    damps = bool(shakes) or growth(law, 0.0 * K, D, arm) is not None
+    return shakes or grows(law, found), f"lower the {'velocity' if damps else 'position'} gain"
