@@ -48,6 +48,48 @@ def test_joints_are_chosen_by_index(name):
     assert len(robot.driven) == len(robot.active) == len(robot.independent) == robot.dof
 
 
+@pytest.mark.parametrize("name", ["planar-rp", "puma560", "mimicking"])
+def test_an_open_arm_answers_as_a_mechanism_without_loops(name):
+    """Every joint decides itself: rates, accelerations and configurations are those given."""
+    robot = mimicking() if name == "mimicking" else dy.load(name)
+    q, qd, qdd = np.random.default_rng(SEED).normal(size=(3, 4, robot.n))
+    assert (robot.joint_rates(q, qd) == qd).all()
+    assert (robot.joint_accelerations(q, qd, qdd) == qdd).all()
+    assert (robot.joint_accelerations(q[0], qd, qdd) == qdd).all()
+    for words in ({}, {"frame": "tool"}, {"link": robot.model.link_names[0]}):
+        assert (robot.drive_jacobian(q, **words) == robot.jacobian(q, **words)).all()
+    assert (robot.project(q) == q).all() and robot.project(q[:0]).shape == (0, robot.n)
+    kept = robot.project(q, qd[0])
+    assert (kept[0] == q).all() and (kept[1] == qd[0]).all() and kept[1].shape == q.shape
+    with pytest.raises(ShapeError, match="qd"):
+        robot.project(q, qd[..., :-1])
+
+
+def mimicking():
+    """Two joints, and a third that follows the first."""
+    links = list(dy.load("pendulum3").model.links)
+    links[2] = replace(links[2], mimic=(links[0].joint_name, -1.0, 0.3))
+    model = dy.load("pendulum3").model
+    return dy.Robot(replace(model, links=tuple(links), configurations={}))
+
+
+def test_functions_of_all_joints_have_the_torques_of_the_drives():
+    """What an Arm of all joints of a closed mechanism gives is what the Robot gives."""
+    robot = tooled(efficiency=1.0)
+    q, qd, qdd, *_ = motions(robot, 3, SEED)
+    found = dy.compile(lambda arm, q, qd, qdd: arm.frictionless_torque(q, qd, qdd), robot)
+    terms = robot.torque_terms(q, qd, qdd)
+    close(found(q, qd, qdd), sum(terms.values()) - terms["friction"])
+    still = dy.compile(lambda arm, q: arm.static_torque(q), robot)(q)
+    resting = robot.torque_terms(q, 0.0 * q, 0.0 * q)
+    close(still, resting["gravity"] + resting["spring"])
+    Y = dy.compile(lambda arm, q, qd, qdd: arm.regressor(q, qd, qdd), robot)(q, qd, qdd)
+    close(Y, robot.regressor(q, qd, qdd))
+    turned = dy.compile(lambda arm, q, qd: arm.coriolis_transposed(q, qd), robot)(q, qd)
+    C = robot.coriolis_matrix(q, qd)
+    close(turned, np.einsum("kij,ki->kj", C, qd[:, robot.independent]))
+
+
 def test_torque_terms_add_up():
     robot = tooled()
     q, qd, qdd, *_ = motions(robot, 4, SEED)

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from math import comb
 
 import casadi as ca
@@ -384,6 +385,19 @@ def test_time_optimal_uses_a_limit_all_the_way(compiled):
         tr.time_optimal(robot, tr.via(points, [0, 1, 2]))
     with pytest.raises(errors.OptionError, match="the same"):
         tr.time_optimal(robot, [points[0], points[0]])
+
+
+def test_time_optimal_motions_of_a_damped_arm_keep_its_torques(compiled):
+    """Dampers grow with the speed, not with its square: the torque limit is used and kept."""
+    pytest.importorskip("toppra")
+    robot = dy.load("planar-2link")
+    damped = dy.Spring(kind="torsion", joint=robot.joint_names[0], stiffness=0.0, damping=600.0)
+    robot = dy.Robot(replace(robot.model, springs=(damped,)))
+    limit = 2.0 * np.abs(robot.gravity_torque([[0.0, 0.0], [0.8, 0.5]])).max(axis=0) + 20.0
+    motion = tr.time_optimal(robot, [[0.0, 0.0], [0.8, 0.5]], torque=limit, velocity=50.0)
+    state = motion(np.linspace(0.02, 0.98, 300) * motion.duration)
+    used = (np.abs(robot.inverse_dynamics(*state)) / limit).max(axis=1)
+    assert used.max() < 1.02 and np.quantile(used, 0.1) > 0.9
 
 
 # -- errors --------------------------------------------------------------------------------------
