@@ -24,10 +24,11 @@ from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, less, plus
-from . import holding, motors
-from .holding import Box, directions, impacts, reversals
+from . import motors, rows
+from .impacts import impacts, reversals
 from .inertia import ArmInertia, Constrained, inertia_at
 from .loops import LoopFigures, loop_figures, or_nan, put_back
+from .rows import Row
 from .tableau import Tableau
 
 ENDLESS = 1e300  # the force of a joint stop
@@ -90,7 +91,7 @@ class Plant:
         """Of the parts of its state; `observed`: whether an observer wants the impulse."""
         n = self.chain.n
         others = {
-            "bristle": len(holding.bristles(self.chain)),
+            "bristle": len(rows.bristles(self.chain)),
             "current": len(motors.inductive(self.chain)) if self.drives else 0,
             "warmth": 2 * len(friction.thermal_joints(self.chain)),
             "loss": self._losses,
@@ -115,7 +116,7 @@ class Plant:
     @cached_property
     def rubs(self) -> list[bool]:
         """Which coordinates friction can hold: of joints, shared motors, gears with losses."""
-        held = holding.held(self.chain)
+        held = rows.held(self.chain)
         if self._losses:
             held = held | set(motors.lossy_joints(self.chain))
         return [i in held for i in range(self.chain.n)]
@@ -157,18 +158,17 @@ class Plant:
         fn: Functions,
     ) -> list[Any]:
         """Where every joint slides in the coming step; 0 where it holds."""
-        boxes = self._boxes(x, other, fn)
+        found = self._rows(x, other, fn)
         moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
-        slide = self._sliding(x, moving, other, fn)
-        r = [
-            a if b is None else a - fn.select(b.holds > 0.0, 0.0, s)
-            for a, b, s in zip(rest, boxes, slide, strict=True)
-        ]
-        d = directions(inertia, self._shared(x, r, fn), boxes, x.direction, fn)
-        return [
-            1.0 if b is None else fn.select(b.holds > 0.0, di, mi)
-            for b, di, mi in zip(boxes, d, moving, strict=True)
-        ]
+        slide, r = self._sliding(x, moving, other, fn), list(rest)
+        for i, row in found.items():
+            r[i] = r[i] - fn.select(row.holds > 0.0, 0.0, slide[i])
+        guess = [x.direction[i] for i in found]
+        held = rows.directions(inertia, self._shared(x, r, fn), [*found.values()], guess, fn)
+        d = [1.0] * len(r)
+        for (i, row), di in zip(found.items(), held, strict=True):
+            d[i] = fn.select(row.holds > 0.0, di, moving[i])
+        return d
 
     def rate(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         """Time derivatives of what is integrated."""
@@ -283,7 +283,7 @@ class Plant:
         tree = newton_euler(c, place, speed, zero, fn, acting.wrench, None, acting.link_forces)
         tree = sprung(c, tree, place, speed, fn)
         bias = loaded(c, coupling.torques(c, tree), x.q, x.qd, fn)
-        other, rates = holding.always(c, x.qd, x.bristle, h, fn)
+        other, rates = rows.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
         if acting.external is not None:
             rest = plus(rest, acting.external)
@@ -302,11 +302,11 @@ class Plant:
 
     def _sliding(self, x: PlantState, d: Scalars, other: Scalars, fn: Functions) -> list[Any]:
         """Friction that can hold, of joints that slide in directions d, with their loads."""
-        slide = holding.sliding(self.chain, x.qd, d, fn)
+        slide = rows.sliding(self.chain, x.qd, d, fn)
         if not friction.load_dependent(self.chain):
             return slide
         left = less(x.tau, other)
-        return holding.under_load(self.chain, slide, left, x.qd, d, fn)
+        return rows.under_load(self.chain, slide, left, x.qd, d, fn)
 
     def _accelerations(
         self,
@@ -331,7 +331,7 @@ class Plant:
 
         `other` is the friction that cannot hold.
         """
-        boxes = holding.limits(self.chain, fn)
+        boxes = rows.limits(self.chain, fn)
         for c, r in friction.load_dependent(self.chain):
             if (box := boxes[c]) is not None:  # as if it began to slide, either way
                 left = x.tau[c] - other[c]
@@ -347,29 +347,29 @@ class Plant:
                 boxes[i] = (before[0] + low, before[1] + high)
         return boxes
 
-    def _boxes(self, x: PlantState, other: Scalars, fn: Functions) -> list[Box | None]:
-        boxes: list[Box | None] = []
+    def _rows(self, x: PlantState, other: Scalars, fn: Functions) -> dict[int, Row]:
+        """What friction, gears and stops hold, by joint."""
+        found = {}
         for i, (rubs, stop) in enumerate(
             zip(self.friction_boxes(x, other, fn), self.stops, strict=True)
         ):
             if rubs is None and stop is None:
-                boxes.append(None)
                 continue
             low, high = rubs or (0.0, 0.0)
             if stop is not None:
                 low = fn.select(x.q[i] <= stop[0], -ENDLESS, low)
                 high = fn.select(x.q[i] >= stop[1], ENDLESS, high)
-            boxes.append(Box(low, high, (x.qd[i] == 0.0) * (high > low) * 1.0))
-        return boxes
+            found[i] = Row(i, low, high, (x.qd[i] == 0.0) * (high > low) * 1.0)
+        return found
 
     def _shared(self, x: PlantState, r: list[Any], fn: Functions) -> list[Any]:
         """Leave to shared motors what they can hold while everything they turn is at rest."""
-        if not holding.shared_motors(self.chain):
+        if not rows.shared_motors(self.chain):
             return r
         at_rest: Any = 1.0
         for v in x.qd:
             at_rest = at_rest * (v == 0.0)
-        taken = holding.shared_hold(self.chain, r, fn)
+        taken = rows.shared_hold(self.chain, r, fn)
         return [a - fn.select(at_rest > 0.0, t, 0.0) for a, t in zip(r, taken, strict=True)]
 
 
