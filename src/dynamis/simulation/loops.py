@@ -103,12 +103,16 @@ def _largest(values: Scalars, fn: Functions) -> Any:
 
 def loop_figures(
     chain: Chain, start: tuple[Scalars, Scalars], end: tuple[Scalars, Scalars], q: Scalars,
-    fn: Functions,
+    fn: Functions, sines: Scalars | None = None,
 ) -> LoopFigures:  # fmt: skip
-    """Figures of a step from one (q, qd) to another, where its stages led, and then to q."""
+    """Figures of a step from one (q, qd) to another, where its stages led, and then to q.
+
+    `sines` are those between the rows of J at the start, if they are known.
+    """
     opening = _largest(closure_error(chain, q, fn), fn)
-    before, after = (inertia_at(chain, place, fn) for place, _ in (start, end))
-    assert isinstance(before, Constrained) and isinstance(after, Constrained)
+    after = _inertia(chain, end[0], fn)
+    if sines is None:
+        sines = closed.sines(chain, _inertia(chain, start[0], fn).mass)
     opens = matrix_times(after.mass.J, end[1])
     whole: Any = 0.0
     for qd in (start[1], end[1]):
@@ -117,9 +121,16 @@ def loop_figures(
         whole = whole + AT_REST * AT_REST * row[i]
     departure = inner(opens, after.mass.gram.solve(opens)) / whole
     fall: Any = 0.0
-    for old, new in zip(*(closed.sines(chain, x.mass) for x in (before, after)), strict=True):
+    for old, new in zip(sines, closed.sines(chain, after.mass), strict=True):
         fall = fn.max(fall, fn.select(new < NARROW, old / new, 0.0))
     return LoopFigures(opening, departure, fall)
+
+
+def _inertia(chain: Chain, q: Scalars, fn: Functions) -> Constrained:
+    """Inertia of a closed mechanism for impulses."""
+    found = inertia_at(chain, q, fn)
+    assert isinstance(found, Constrained)
+    return found
 
 
 def or_nan(values: Scalars, good: Any, fn: Functions) -> list[Any]:

@@ -13,9 +13,9 @@ grows with the torque it transmits.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..dynamics import coupling, equation, friction
+from ..dynamics import closed, coupling, equation, friction
 from ..dynamics.drives import lossy
 from ..dynamics.loads import loaded
 from ..dynamics.newton_euler import newton_euler
@@ -73,6 +73,18 @@ class Acting:
     link_forces: Scalars | None = None
 
 
+class Beginning(NamedTuple):
+    """What is known of a step before its stages: the state with what acts during it.
+
+    Without losses of gears, which change it, also the rates of the first stage; of a closed
+    mechanism the squared sines between the rows of J.
+    """
+
+    state: PlantState
+    rates: dict[str, list[Any]] | None = None
+    sines: list[Any] | None = None
+
+
 @dataclass(frozen=True)
 class Plant:
     """An arm, its friction, its drives and its joint stops.
@@ -108,6 +120,11 @@ class Plant:
     def _losses(self) -> int:
         return len(self.chain.motors) if self.drives and lossy(self.chain) else 0
 
+    @property
+    def lossless(self) -> bool:
+        """Whether no gear loses power."""
+        return not self._losses
+
     @cached_property
     def holds(self) -> list[bool]:
         """Which coordinates can come to a hold: by friction or at a stop."""
@@ -131,23 +148,25 @@ class Plant:
         above = {i: x.warmth[2 * k] + x.warmth[2 * k + 1] for k, (i, _, _) in enumerate(joints)}
         return replace(self, chain=friction.warmed(self.chain, above, fn))
 
-    def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> PlantState:
+    def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
         """Directions of friction, direction of power through the gears, torques that act."""
         return self._warm(x, fn)._begin(x, acting, h, fn)
 
-    def _begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> PlantState:
-        tau, _ = self._drive(x, acting, fn)
+    def _begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
+        tau, current_rate = self._drive(x, acting, fn)
         new = replace(x, tau=tau)
         if self._losses:
             new = replace(new, loss=motors.at_rest_lossless(self.chain, x.qd, x.loss, fn))
-        inertia, rest, other, _ = self._forces(new, acting, h, fn)
+        inertia, rest, other, bristle_rate = self._forces(new, acting, h, fn)
         if any(self.holds):
             new = replace(new, direction=self._directions(new, inertia, rest, other, fn))
         qdd, left = self._accelerations(inertia, rest, other, new, fn)
+        new = replace(new, friction=plus(other, left))
         if self._losses:
             loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
-            new = replace(new, loss=loss)
-        return replace(new, friction=plus(other, left))
+            return Beginning(replace(new, loss=loss))
+        sines = closed.sines(self.chain, inertia.mass) if isinstance(inertia, Constrained) else None
+        return Beginning(new, self._rates(new, qdd, other, bristle_rate, current_rate, fn), sines)
 
     def _directions(
         self,
@@ -179,9 +198,15 @@ class Plant:
         x = replace(x, tau=tau)
         inertia, rest, other, bristle_rate = self._forces(x, acting, h, fn)
         qdd, _ = self._accelerations(inertia, rest, other, x, fn)
+        return self._rates(x, qdd, other, bristle_rate, current_rate, fn)
+
+    def _rates(
+        self, x: PlantState, qdd: list[Any], other: Scalars, bristle: list[Any],
+        current: list[Any], fn: Functions,
+    ) -> dict[str, list[Any]]:  # fmt: skip
         warming = self._warming(x, other, fn)
-        rates = {"bristle": bristle_rate, "current": current_rate, "warmth": warming}
-        return {"q": list(x.qd), "qd": qdd, **rates}
+        return {"q": list(x.qd), "qd": qdd, "bristle": bristle, "current": current,
+                "warmth": warming}  # fmt: skip
 
     def _warming(self, x: PlantState, other: Scalars, fn: Functions) -> list[Any]:
         """Rates of the temperatures, by the power of friction; offsets have none."""
@@ -195,14 +220,22 @@ class Plant:
             found += friction.heating_rates(law, x.warmth[2 * k : 2 * k + 2], power)
         return found
 
-    def finish(self, x: PlantState, end: PlantState, h: Any, fn: Functions) -> PlantState:
-        """The state after a step from x, `end` being where the stages led."""
-        return self._warm(x, fn)._finish(x, end, h, fn)
+    def finish(
+        self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None = None
+    ) -> PlantState:
+        """The state after a step from x, `end` being where the stages led.
 
-    def _finish(self, x: PlantState, end: PlantState, h: Any, fn: Functions) -> PlantState:
+        `sines` are those between the rows of J at x, if its beginning gave them.
+        """
+        return self._warm(x, fn)._finish(x, end, h, fn, sines)
+
+    def _finish(
+        self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None
+    ) -> PlantState:
         q, qd = self.end_of_step(x, end, h, fn)
         if self.chain.closures:
-            sound = self.loop_figures(x, end, q, fn).sound(self.chain, self.order)
+            figures = self.loop_figures(x, end, q, fn, sines)
+            sound = figures.sound(self.chain, self.order)
             q, qd = or_nan(q, sound, fn), or_nan(qd, sound, fn)
         impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
         return replace(end, q=q, qd=qd, impulse=impulse)
@@ -221,10 +254,11 @@ class Plant:
         return put_back(self.chain, q, qd, *self._resting(q, qd, fn), fn)
 
     def loop_figures(
-        self, x: PlantState, end: PlantState, q: Scalars, fn: Functions
-    ) -> LoopFigures:
+        self, x: PlantState, end: PlantState, q: Scalars, fn: Functions,
+        sines: Scalars | None = None,
+    ) -> LoopFigures:  # fmt: skip
         """Agreement of a step from x to `end`, and from there to q, with the closures."""
-        return loop_figures(self.chain, (x.q, x.qd), (end.q, end.qd), q, fn)
+        return loop_figures(self.chain, (x.q, x.qd), (end.q, end.qd), q, fn, sines)
 
     def _resting(self, q: Scalars, qd: Scalars, fn: Functions) -> tuple[list[Any], list[Any]]:
         """Joints that stay where they are while loops are closed, and those of them at a stop."""
@@ -243,23 +277,28 @@ class Plant:
         self, x: PlantState, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
     ) -> PlantState:
         """One whole step; `nodes` are the forces at the distinct instants of the tableau."""
-        start, end = self.stages(x, nodes, h, tableau, fn)
-        return self.finish(start, end, h, fn)
+        begun = self.begin(x, nodes[0], h, fn)
+        end = self._end_of_stages(begun, nodes, h, tableau, fn)
+        return self.finish(begun.state, end, h, fn, begun.sines)
 
     def stages(
         self, x: PlantState, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
     ) -> tuple[PlantState, PlantState]:
         """The state a step begins with, and where its stages lead."""
-        start = self.begin(x, nodes[0], h, fn)
+        begun = self.begin(x, nodes[0], h, fn)
+        return begun.state, self._end_of_stages(begun, nodes, h, tableau, fn)
+
+    def _end_of_stages(
+        self, begun: Beginning, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
+    ) -> PlantState:
         at = {c: nodes[k] for k, c in enumerate(tableau.nodes)}
         end, _ = tableau.steps(
-            start,
+            begun.state,
             lambda stage, c: self.rate(stage, at[c], h, fn),
             lambda start, rates, weights: moved(start, rates, weights, h),
+            begun.rates,
         )
-        if tableau.semi_implicit:
-            end = replace(end, q=[a + h * v for a, v in zip(start.q, end.qd, strict=True)])
-        return start, end
+        return end_of_stages(begun.state, end, tableau, h)
 
     # what the parts share
 
@@ -371,6 +410,13 @@ class Plant:
             at_rest = at_rest * (v == 0.0)
         taken = rows.shared_hold(self.chain, r, fn)
         return [a - fn.select(at_rest > 0.0, t, 0.0) for a, t in zip(r, taken, strict=True)]
+
+
+def end_of_stages(start: PlantState, end: PlantState, tableau: Tableau, h: Any) -> PlantState:
+    """Where stages lead that end at `end`: a semi-implicit step moves with its last velocities."""
+    if not tableau.semi_implicit:
+        return end
+    return replace(end, q=[a + h * v for a, v in zip(start.q, end.qd, strict=True)])
 
 
 def moved(start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any) -> PlantState:
