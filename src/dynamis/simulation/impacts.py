@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ..dynamics import friction
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, plus
-from .inertia import inertia_at
+from .inertia import ArmInertia, Constrained, inertia_at
 from .rows import always
 
 if TYPE_CHECKING:
@@ -17,8 +17,10 @@ SLOW = 4.0  # steps of acceleration: impacts this slow are pushes
 
 def impacts(
     plant: "Plant", x: "PlantState", q: list[Any], qd: list[Any], h: Any, fn: Functions
-) -> tuple[list[Any], list[Any]]:
-    """Joints that met their stops, and what the impact does to the others."""
+) -> tuple[list[Any], list[Any], ArmInertia | Constrained]:
+    """q and qd with joints that met their stops and what the impact does to the others; the
+    inertia there.
+    """
     speed, target = list(qd), [0.0] * plant.chain.n
     hits: list[Any] = [None] * plant.chain.n
     since: list[Any] = [0.0] * plant.chain.n
@@ -51,7 +53,7 @@ def impacts(
         if stop is not None:  # a rebound has the rest of the step to move
             on = place[i] + 0.5 * h * since[i] * (back[i] + target[i])
             place[i] = fn.max(stop[0], fn.min(on, stop[1]))
-    return place, [fn.select(event > 0.0, a, b) for a, b in zip(after, qd, strict=True)]
+    return place, [fn.select(event > 0.0, a, b) for a, b in zip(after, qd, strict=True)], inertia
 
 
 def _rebound(plant: "Plant", qd: Any, out: Any, fn: Functions) -> Any:
@@ -93,11 +95,12 @@ def _since(over: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
 
 def reversals(
     plant: "Plant", x: "PlantState", q: list[Any], qd: list[Any], h: Any, fn: Functions
-) -> tuple[list[Any], list[Any]]:
-    """Joints that turned back: on they go with friction the other way, or they hold.
+) -> tuple[list[Any], list[Any], ArmInertia | Constrained]:
+    """q and qd with joints that turned back, and the inertia at q.
 
-    The stages kept pushing as before the turn. For the rest of the step the friction of a joint
-    that goes on jumps by the width of its box; one that cannot go on against that rests.
+    On they go with friction the other way, or they hold. The stages kept pushing as before the
+    turn: for the rest of the step the friction of a joint that goes on jumps by the width of its
+    box; one that cannot go on against that rests.
     """
     other = (
         always(plant.chain, x.qd, x.bristle, h, fn)[0]
@@ -147,7 +150,7 @@ def reversals(
             moved_on = fn.select(stops[i], turn, moved_on)
         new_q.append(fn.select(event > 0.0, moved_on, q[i]))
         new_qd.append(fn.select(event > 0.0, after[i], qd[i]))
-    return new_q, new_qd
+    return new_q, new_qd, inertia
 
 
 def _share(before: Any, after: Any, fn: Functions) -> Any:

@@ -24,7 +24,7 @@ from ..dynamics.closures import closure_error, closure_jacobian
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, inner, matrix_times, plus
-from .inertia import Constrained, inertia_at
+from .inertia import ArmInertia, Constrained, inertia_at
 
 STILL = 1e-12  # rad/s or m/s: rounding, of a joint that others hold
 CORRECTIONS = 2  # of positions: a step leaves the loops open by its own error
@@ -57,16 +57,19 @@ def most_departure(order: int) -> float:
 
 
 def put_back(
-    chain: Chain, q: list[Any], qd: list[Any], held: Scalars, stopped: Scalars, fn: Functions
-) -> tuple[list[Any], list[Any]]:
+    chain: Chain, q: list[Any], qd: list[Any], held: Scalars, stopped: Scalars,
+    inertia: ArmInertia | Constrained, fn: Functions,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
     """The loops closed again after a step, by the least motion in the sense of M.
+
+    `inertia` is that where the stages led, or at the stops: what turned back since moved little.
 
     Joints that are `held` stay. Those that came to rest in this step may be more than degrees of
     freedom: what is open then is closed by all that are not `stopped`, and by those of these that
     others stop already. None stands for joints that never hold, or have no stop.
     """
-    found = inertia_at(chain, q, fn, holds=[h is not None for h in held])
-    assert isinstance(found, Constrained)
+    assert isinstance(inertia, Constrained)
+    found = inertia
     rows, zeros = closed.mobility(chain).rows, [0.0] * chain.n
     holds, stops = (any(h is not None for h in x) for x in (held, stopped))
 

@@ -244,14 +244,15 @@ class Plant:
         self, x: PlantState, end: PlantState, h: Any, fn: Functions
     ) -> tuple[list[Any], list[Any]]:
         """q and qd after what stopped, reversed or hit a stop, with the loops closed."""
-        q, qd = list(end.q), list(end.qd)
+        q, qd, inertia = list(end.q), list(end.qd), None
         if any(self.rubs):
-            q, qd = reversals(self, x, q, qd, h, fn)
+            q, qd, inertia = reversals(self, x, q, qd, h, fn)
         if any(self.stops):
-            q, qd = impacts(self, x, q, qd, h, fn)
+            q, qd, inertia = impacts(self, x, q, qd, h, fn)
         if not self.chain.closures:
             return q, qd
-        return put_back(self.chain, q, qd, *self._resting(q, qd, fn), fn)
+        inertia = inertia or inertia_at(self.chain, q, fn)
+        return put_back(self.chain, q, qd, *self._resting(q, qd, fn), inertia, fn)
 
     def loop_figures(
         self, x: PlantState, end: PlantState, q: Scalars, fn: Functions,
