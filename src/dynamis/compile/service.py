@@ -330,7 +330,7 @@ def object_of(program: "AnyProgram", dtype: str, samples: int | None = None) -> 
     from .machine import object_code, width
 
     ir, seldom = modules(program, dtype, samples or width(dtype))
-    code = object_code(ir, max(part.length for part in program.parts))
+    code = object_code(ir, sum(part.length for part in program.parts))
     head = f"{program.length} {len(code)}\n".encode()
     return head + code + (object_code(seldom, seldom=True) if seldom else b"")
 

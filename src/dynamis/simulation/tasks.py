@@ -142,7 +142,7 @@ def _parts(sizes: Mapping[str, int], numbers: Any) -> dict[str, Any]:
 
 
 INLINE = 12_000  # operations of a step above which its parts are called: compiled once each
-OTHERS = 4  # rates that begin and finish are worth, about
+OTHERS = 4  # rates that begin and finish are worth, about: most steps are seen to be short by one
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,8 @@ class PlantStep:
 
         part = traced("finish", finish, vectors, {"x": state})
         calls.append(Call(part, _sources(*vectors), ("x",)))
-        return CalledProgram("plant", _ports(ports), _ports({"x": state}), tuple(calls))
+        found = CalledProgram("plant", _ports(ports), _ports({"x": state}), tuple(calls))
+        return found if found.length > INLINE else None
 
     def _stages(self, rate: Program, constants: int, begun: bool) -> Iterator[Call]:
         """The rates of the stages; `begun`: but of the first, which is known."""
