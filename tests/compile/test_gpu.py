@@ -3,6 +3,7 @@
 import ctypes
 import re
 import threading
+from dataclasses import replace
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -18,6 +19,7 @@ from dynamis.compile.llvm_gpu import layout, module
 from dynamis.compile.llvm_gpu_loop import THREADS, LoopTask, loop_kernel
 from dynamis.compile.machine import Loaded, object_code, ptx_code
 from dynamis.errors import DeviceError, OptionError
+from dynamis.simulation import tasks
 from dynamis.simulation.device import DeviceLoop
 from dynamis.simulation.settings import changed
 from tests.thorough import thorough_but
@@ -138,16 +140,25 @@ def test_threads_of_closed_mechanisms_have_the_bits_of_the_batch(compiled, grid,
      "sample_time": 3e-3, "delay": 1e-3},
     {"torque": np.arange(9.0).reshape(3, 1, 3)},
 ], ids=["free", "sampled", "torque of every arm"])  # fmt: skip
-def test_the_loop_of_a_simulation_has_the_bits_of_the_processor(compiled, grid, options):
+@pytest.mark.parametrize("inline", [tasks.INLINE, 0], ids=["whole", "in parts"])
+def test_the_loop_of_a_simulation_has_the_bits_of_the_processor(
+    compiled, grid, options, inline, monkeypatch
+):
+    monkeypatch.setattr(tasks, "INLINE", inline)
     robot, arms, steps, every = dy.load("scara"), 3, 25, 4
+    if not inline:  # code of its own
+        first, *others = robot.model.links
+        robot = dy.Robot(replace(robot.model, links=(replace(first, mass=1.25), *others)))
     start = np.random.default_rng(1).uniform(-0.5, 0.5, (arms, robot.n))
     expected = dy.simulate(robot, steps * 1e-3, q0=start, save_every=every, **options)
     sim = dy.Simulator(robot, **options)
     sim.reset(start)
     m, x = sim.assembly, sim._x.copy()
     kept = m.slots.slices["direction"].stop
-    tasks = [LoopTask(t.program(), t.period, t.phase) for t in m.tasks]
-    ir = loop_kernel(tasks, "float64", m.slots.integrated, kept, fused=False)
+    listed = [LoopTask(t.program(), t.period, t.phase) for t in m.tasks]
+    assert len(listed[-1].program.parts) == (1 if inline else 5)
+    ir = loop_kernel(listed, "float64", m.slots.integrated, kept, fused=False)
+    assert (f"task{len(listed) - 1}_4" in ptx_code(ir)) == (not inline)
     rows = np.zeros((arms, -(-steps // every), kept))
     arguments = [arms, 0, steps, every, x.ctypes.data, rows.ctypes.data, rows[0].size]
     signals, constants = m.signals(sim._s, 0, steps), m.constants(sim._s)
@@ -188,8 +199,8 @@ def test_long_results_go_through_shared_memory():
 
 def test_the_state_of_a_simulated_arm_stays_in_registers():
     sim = dy.Simulator(dy.load("planar-2link"))
-    tasks = [LoopTask(t.program(), t.period, t.phase) for t in sim.assembly.tasks]
-    text = ptx_code(loop_kernel(tasks, "float64", 4, 10, fused=False))
+    listed = [LoopTask(t.program(), t.period, t.phase) for t in sim.assembly.tasks]
+    text = ptx_code(loop_kernel(listed, "float64", 4, 10, fused=False))
     assert ".local" not in text
     assert "div.s64" not in text.split("$L__BB", 2)[2]  # none within the loop
 

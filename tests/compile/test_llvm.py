@@ -10,7 +10,7 @@ from dynamis.compile.arrays import run
 from dynamis.compile.builder import Builder
 from dynamis.compile.interpreter import interpret
 from dynamis.compile.ops import OPS
-from dynamis.compile.program import Port
+from dynamis.compile.program import Call, CalledProgram, Port, Source
 from dynamis.compile.service import Code, Ports, object_of
 
 from ..every_op import every_op
@@ -141,3 +141,80 @@ def test_results_do_not_depend_on_company(every):
         assert np.array_equal(run(code, [x[5 : 5 + size]], ["x"]), whole[5 : 5 + size])
     for threads in (1, 2, 3, 8, 200):
         assert np.array_equal(run(code, [x], ["x"], threads=threads), whole)
+
+
+# programs in parts
+
+
+def called_program():
+    """y = (c0 sin x1, x0 + x1), then twice y = (sin y0 + x0, 4 y1), then x = y; x2 is not read."""
+    b = Builder()
+    x0, x1, c0 = b.input(0, 0), b.input(0, 1), b.input(1, 1)
+    first = b.program(
+        "first",
+        [Port("x", (2,)), Port("c", (2,))],
+        [Port("y", (2,))],
+        [[b.op("mul", c0, b.op("sin", x1)), b.op("add", x0, x1)]],
+    )
+    b = Builder()
+    y0, y1, x0 = b.input(0, 0), b.input(0, 1), b.input(1, 0)
+    again = b.program(
+        "again",
+        [Port("y", (2,)), Port("x", (1,))],
+        [Port("y", (2,))],
+        [[b.op("add", b.op("sin", y0), x0), b.op("mul", b.constant(4.0), y1)]],
+    )
+    b = Builder()
+    y0, y1, x1 = b.input(0, 0), b.input(0, 1), b.input(1, 0)
+    last = b.program(
+        "last",
+        [Port("y", (2,)), Port("x", (1,))],
+        [Port("x", (3,))],
+        [[b.op("sin", y1), y0, x1]],
+    )
+    x, c, y = Source("x"), Source("c", 1), Source("y")
+    calls = (
+        Call(first, (x, c), ("y",)),
+        Call(again, (y, x), ("z",)),
+        Call(again, (Source("z"), x), ("y",)),
+        Call(last, (y, Source("x", 1)), ("x",)),
+    )
+    return CalledProgram("called", (Port("x", (3,)), Port("c", (3,))), (Port("x", (3,)),), calls)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 17, 40])
+def test_parts_that_are_called(count, dtype):
+    """In place; large angles and NaN leave their neighbours alone, wherever they come up."""
+    program = called_program()
+    assert [part.name for part in program.parts] == ["first", "again", "last"]
+    assert program.length == 3 + 2 * 3 + 1 and program.cost.trig == 4
+    code, rng = compiled_program(program, dtype), np.random.default_rng(count)
+    x = rng.uniform(-1, 1, (count, 3)).astype(dtype)
+    c = np.array([0.1, 0.2, 0.3], dtype)
+    alone = run(code, [x[:1], c], ["x", "c"])
+    if count > 4:
+        x[2] = 0.5, 1e7, 0.0  # large at once
+        x[3] = 2e6, 0.1, 0.0  # and in the last part only: sin 4 (x0 + x1) 4
+        x[4, 2] = np.nan  # nobody reads it
+    real = x.astype(np.longdouble)
+    y = [np.longdouble(c[2]) * np.sin(real[:, 1]), (x[:, 0] + x[:, 1]).astype(np.longdouble)]
+    for _ in range(2):
+        y = [np.sin(y[0]) + real[:, 0], 4 * y[1]]
+    expected = np.stack([np.sin(y[1]), y[0], real[:, 1]], axis=1)
+    expected[np.isnan(x[:, 2])] = np.nan
+    got = x.copy()
+    code.run([got, c], [3, 0], [got], count, 1)
+    tolerance = 1e-14 if dtype == "float64" else 2e-6
+    np.testing.assert_allclose(got[:, 0], expected[:, 0], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(got[:, 1:], expected[:, 1:], rtol=tolerance, atol=tolerance)
+    np.testing.assert_array_equal(got[:1], alone)
+
+
+def test_calls_that_do_not_fit_are_refused():
+    program = called_program()
+    first, *rest = program.calls
+    far = first._replace(sources=(Source("x", 2), Source("c")))
+    for calls in ((far, *rest), tuple(rest), (first,)):
+        with pytest.raises(ValueError, match=r"beyond vector|last call"):
+            CalledProgram("bad", program.inputs, program.outputs, calls)

@@ -14,6 +14,7 @@ from dynamis.control.law import BAD, LATCHED, RUNNING, Law
 from dynamis.errors import FileError, OptionError
 from dynamis.export.export import model_hash
 from dynamis.realtime.fmu.export import export_fmu
+from dynamis.simulation import tasks
 from dynamis.spatial.functions import MATH
 from tests.thorough import thorough_but
 
@@ -127,11 +128,21 @@ def sticky():
 ARMS = {"rppr": lambda: dy.load("rppr"), "sticky": sticky}
 
 
-@pytest.mark.parametrize("name, fmi", [("rppr", "2.0"), ("sticky", "3.0")])
-def test_the_arm_is_that_of_simulate(tmp_path, compiled, name, fmi):
-    """One program: only sines may round otherwise."""
+@pytest.mark.parametrize(
+    "name, fmi, inline",
+    [("rppr", "2.0", None), ("sticky", "3.0", None), ("sticky", "2.0", 0)],
+    ids=["rppr", "sticky", "sticky in parts"],
+)
+def test_the_arm_is_that_of_simulate(tmp_path, compiled, name, fmi, inline, monkeypatch):
+    """One program: only sines may round otherwise. A long one calls its parts."""
     robot, stops = ARMS[name](), name == "sticky"
-    path = export_fmu(robot, tmp_path / "arm.fmu", fmi, dt=2e-3, stops=stops)
+    with monkeypatch.context() as patch:
+        if inline is not None:
+            patch.setattr(tasks, "INLINE", inline)
+        path = export_fmu(robot, tmp_path / "arm.fmu", fmi, dt=2e-3, stops=stops)
+    with zipfile.ZipFile(path) as archive:
+        (text,) = (archive.read(n) for n in archive.namelist() if n.endswith(".c"))
+    assert (b"static void plant_step_1(" in text) == (inline is not None)
     rng = np.random.default_rng(5)
     q, qd = rng.uniform(-0.5, 0.5, (2, robot.n))
     slave = Slave(path, tmp_path / "x").begin(q0=q, qd0=qd)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import dynamis as dy
 from dynamis.compile.arrays import NUMPY
-from dynamis.simulation.holding import Box, directions
-from dynamis.simulation.inertia import ArmInertia, masked_solve
+from dynamis.simulation.inertia import ArmInertia, inertia_at, masked_solve
 from dynamis.simulation.plant import ENDLESS
+from dynamis.simulation.rows import Row, directions
 from dynamis.spatial.functions import MATH
 
 CLOSE = 1e-9  # of the scale of the forces
@@ -71,8 +71,9 @@ def enumerated(M, r, low, high, holds):
 
 
 def solved(M, r, low, high, holds, guess):
-    boxes = [Box(*b) for b in zip(low.tolist(), high.tolist(), (1.0 * holds).tolist(), strict=True)]
-    return np.array(directions(ArmInertia(M.tolist()), r.tolist(), boxes, guess.tolist(), MATH))
+    bounds = zip(low.tolist(), high.tolist(), (1.0 * holds).tolist(), strict=True)
+    rows = [Row(i, *b) for i, b in enumerate(bounds)]
+    return np.array(directions(ArmInertia(M.tolist()), r.tolist(), rows, guess.tolist(), MATH))
 
 
 @settings(max_examples=300, deadline=None)
@@ -134,9 +135,9 @@ def test_an_ensemble_is_solved_member_by_member():
     r = rng.normal(scale=3, size=(20, 3))
     low, high, holds = -np.ones(3), np.ones(3), np.ones(3, bool)
     each = [solved(M, row, low, high, holds, np.zeros(3)) for M, row in zip(Ms, r, strict=True)]
-    boxes = [Box(-1.0, 1.0, np.ones(20)) for _ in range(3)]
+    rows = [Row(i, -1.0, 1.0, np.ones(20)) for i in range(3)]
     M = np.moveaxis(np.array(Ms), 0, -1)
-    together = directions(ArmInertia(M), list(r.T), boxes, [np.zeros(20)] * 3, NUMPY)
+    together = directions(ArmInertia(M), list(r.T), rows, [np.zeros(20)] * 3, NUMPY)
     np.testing.assert_array_equal(np.transpose(together), each)
 
 
@@ -144,3 +145,71 @@ def test_nothing_held_is_an_ordinary_solve():
     M = positive_definite(np.random.default_rng(1), 3)
     x = masked_solve(M.tolist(), [1.0, 2.0, 3.0], [None] * 3, [0.0] * 3, MATH)
     np.testing.assert_allclose(M @ x, [1, 2, 3], rtol=1e-10)
+
+
+# rows over several joints, against every pattern by the whole system of equations
+
+
+def solved_at_once(M, r, J, bias, low, high, d, always):
+    """Motion and forces of rows J that slide in directions d; closures `always` hold."""
+    hold = np.concatenate([d == 0, np.ones(len(always), bool)])
+    every = np.vstack([J, always]) if len(always) else J
+    edge = np.where(d > 0, high, np.where(d < 0, low, 0.0))
+    H, n = every[hold], len(r)
+    system = np.block([[M, H.T], [H, np.zeros((len(H), len(H)))]])
+    right = np.concatenate([r - J.T @ edge, -np.concatenate([bias, 0.0 * always[:, 0]])[hold]])
+    x = np.linalg.lstsq(system, right, rcond=None)[0]
+    f = edge.copy()
+    f[d == 0] = x[n : n + int((d == 0).sum())]
+    return J @ x[:n] + bias, f
+
+
+def enumerated_rows(M, r, J, bias, low, high, always):
+    """Every pattern that obeys the conditions."""
+    found = []
+    for pattern in itertools.product([-1.0, 0.0, 1.0], repeat=len(J)):
+        d = np.array(pattern)
+        motion, f = solved_at_once(M, r, J, bias, low, high, d, always)
+        if (np.where(d == 0, np.maximum(f - high, low - f), -d * motion) <= 0).all():
+            found.append(d)
+    return found
+
+
+def row_problem(rng, dense):
+    """Rows of joints 1 and 3 of four, and some over all of them: r, J, bias, bounds, Rows."""
+    r, J = rng.normal(scale=3, size=4), np.vstack([np.eye(4)[::2], rng.normal(size=(dense, 4))])
+    bias = np.concatenate([np.zeros(2), rng.normal(size=dense)])
+    low, high = -rng.uniform(0.1, 3, 2 + dense), rng.uniform(0.1, 3, 2 + dense)
+    places = [0, 2, *J[2:].tolist()]
+    rows = [Row(x, *b, 1.0, c) for x, *b, c in zip(places, low, high, bias, strict=True)]
+    return r, J, bias, low, high, rows
+
+
+def test_rows_over_several_joints_are_solved_too():
+    rng, none = np.random.default_rng(5), np.zeros((0, 4))
+    hits = 0
+    for k in range(60):
+        dense = 1 + k % 2
+        M = positive_definite(rng, 4)
+        r, J, bias, low, high, rows = row_problem(rng, dense)
+        (right,) = enumerated_rows(M, r, J, bias, low, high, none)
+        inertia = ArmInertia(M.tolist())
+        cold = directions(inertia, r.tolist(), rows, [0.0] * len(rows), MATH)
+        hits += (np.array(cold) == right).all()
+        again = directions(inertia, r.tolist(), rows, right.tolist(), MATH)
+        np.testing.assert_array_equal(again, right)  # the solution stays
+    assert hits >= 0.9 * 60, hits
+
+
+def test_rows_over_several_joints_of_a_closed_mechanism():
+    robot, rng = dy.load("five-bar"), np.random.default_rng(2)
+    chain, q = robot.chain, robot.home
+    inertia = inertia_at(chain, q.tolist(), MATH, holds=[True] * robot.n)
+    M, closures = np.array(inertia.M), np.array(inertia.mass.J)
+    for _ in range(10):
+        r, J = rng.normal(size=robot.n), rng.normal(size=(1, robot.n))
+        row = Row(J[0].tolist(), -0.2, 0.2, 1.0, rng.normal())
+        (right,) = enumerated_rows(
+            M, r, J, np.array([row.bias]), np.array([-0.2]), np.array([0.2]), closures
+        )
+        np.testing.assert_array_equal(directions(inertia, r.tolist(), [row], [0.0], MATH), right)

@@ -1,15 +1,19 @@
 """The simulator: compiled once, advanced as asked, the same bits as `dy.simulate`."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.compile import service
+from dynamis.compile.arrays import run
+from dynamis.compile.program import CalledProgram, Program
 from dynamis.control import ComputedTorque, Controller, JointPID, MomentumObserver
 from dynamis.errors import OptionError, ShapeError
+from dynamis.simulation import tasks
 from tests.simulation.arms import bar, pair
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -255,3 +259,53 @@ def test_options_are_those_of_simulate(arm):
         dy.Simulator(arm, 1e-3, dt=2e-3)
     with pytest.raises(TypeError, match="too many positional"):
         dy.Simulator(arm, 1e-3, None, "rk4", None)
+
+
+# long steps call their parts
+
+
+def lossy():
+    robot = dy.load("puma560")
+    links = [
+        replace(x, drive=replace(x.drive, efficiency=0.8), friction=dy.Friction(coulomb=1.0))
+        for x in robot.model.links[:2]
+    ]
+    return dy.Robot(replace(robot.model, links=(*links, *robot.model.links[2:])))
+
+
+PARTS = {
+    "five-bar": (lambda: dy.load("five-bar"), {"stops": True}),
+    "forces": (lambda: pair(bar(), bar()), OPTIONS["forces"]),
+    "observer": (lambda: pair(bar(), bar()), COMPUTER),
+    "heun": (lambda: pair(bar(), bar()), {"integrator": "heun"}),
+    "euler": (lambda: dy.load("five-bar"), {"integrator": "euler"}),
+    "semi-implicit": (lambda: dy.load("rppr"), {"integrator": "semi-implicit-euler"}),
+    "losses": (lossy, {}),
+}
+
+
+@pytest.mark.parametrize("case", PARTS.values(), ids=PARTS)
+def test_steps_in_parts_are_those_of_one_program(case, monkeypatch):
+    """The same numbers; reciprocals that parts do not share round otherwise."""
+    robot, options = case[0](), case[1]
+    sim = dy.Simulator(robot, **options)
+    sim.reset()
+    task, rng = sim.assembly.plant_task, np.random.default_rng(3)
+    whole = task.program()
+    monkeypatch.setattr(tasks, "INLINE", 0)
+    parts = task.program()
+    assert isinstance(whole, Program) and isinstance(parts, CalledProgram)
+    shapes = (task.slots.size,), (task.signals,), (task.constants,)
+    ports = service.Ports(("x", "signal", "constants"), shapes, ("x",), shapes[:1])
+    codes = [
+        service.Code(service.object_of(p, "float64"), ports, "float64") for p in (whole, parts)
+    ]
+    x = np.tile(sim._x, (20, 1))
+    for _ in range(30):
+        signal, constants = rng.normal(size=task.signals), np.full(task.constants, 1e-3)
+        command = sim.assembly.slots.part(x, "command")
+        command[:, list(robot.active)] = rng.normal(size=(20, len(robot.active)))
+        after = [run(code, [x, signal, constants], ("x", "signal", "constants")) for code in codes]
+        np.testing.assert_allclose(after[1], after[0], rtol=1e-11, atol=1e-12)
+        x = after[0]
+    assert np.isfinite(x).all()

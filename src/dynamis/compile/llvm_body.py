@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from .elementary import FUNCTIONS, LARGEST, Real
 from .llvm_functions import ARITHMETIC, COMPARE, call, constant, intrinsic, number, typed
-from .program import Constant, Input, Instruction, Operation, Program
+from .program import AnyProgram, Constant, Input, Instruction, Operation, Program
 
 INTRINSIC = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor"}
 
@@ -183,7 +183,7 @@ class BodyPrinter:
 # NaN in, NaN out: entries a program does not use still count as part of the sample
 
 
-def unused(program: Program, used: set[tuple[int, int]]) -> set[tuple[int, int]]:
+def unused(program: AnyProgram, used: set[tuple[int, int]]) -> set[tuple[int, int]]:
     """Input entries (parameters excepted) the program does not read; NaN there gives NaN too."""
     every = {
         (k, index)
@@ -194,20 +194,21 @@ def unused(program: Program, used: set[tuple[int, int]]) -> set[tuple[int, int]]
     return every - used
 
 
-def not_finite(body: BodyPrinter, loads: dict[tuple[int, int], str]) -> str | None:
+def not_finite(
+    body: BodyPrinter, program: AnyProgram, loads: Mapping[tuple[int, int], str]
+) -> str | None:
     """Whether an entry that does not matter is NaN or infinite: x - x is then not zero."""
-    needed = {(i.port, i.index) for i in body.program.instructions if isinstance(i, Input)}
     total = ""
-    for key in sorted(unused(body.program, needed)):
+    for key in sorted(unused(program, program.reads)):
         zero = body.new(f"fsub {body.T} {loads[key]}, {loads[key]}")
         total = zero if not total else body.new(f"fadd {body.T} {total}, {zero}")
     return body.new(f"fcmp uno {body.T} {total}, {total}") if total else None
 
 
-def poison(body: BodyPrinter, bad: str) -> None:
+def poison(body: BodyPrinter, program: AnyProgram, bad: str) -> None:
     """Where something is not finite every result is NaN: never plausible numbers."""
     body.lines += [f"  br i1 {bad}, label %poison, label %fine", "poison:"]
-    for k, port in enumerate(body.program.outputs):
+    for k, port in enumerate(program.outputs):
         body.lines.append(f"  call void @fill_nan(ptr %o{k}, i64 {port.size})")
     body.lines += ["  ret void", "fine:"]
 

@@ -132,7 +132,7 @@ def module(program: Program, dtype: str, fused: bool) -> str:
     body = ThreadBody(program, real, fused)
     rows = _place(body, threads, [f"%s{k}" for k in range(len(program.inputs))])
     loads = _loads(body, rows)
-    bad = not_finite(body, loads)
+    bad = not_finite(body, program, loads)
     for k, port in enumerate(program.outputs):
         results = program.results[k]
         if port.size > LONG:

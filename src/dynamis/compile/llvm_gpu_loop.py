@@ -4,17 +4,18 @@
            T *signal0, int64 apart0, T *constant0, int64 stride0, ...)
 
 Tasks run step after step as in `llvm_loop`, but inlined: the state of an arm stays in registers,
-its periods and phases are constants. Signals of task j lie `apart` numbers from arm to arm (0: they
-are the same for all), its constants `stride` numbers. A row of `kept` numbers is saved where
-k % every == 0, rows of an arm `member` numbers from those of the next (0: none is saved).
+its periods and phases are constants. The parts of a long task are functions, and the state then is
+in local memory. Signals of task j lie `apart` numbers from arm to arm (0: they are the same for
+all), its constants `stride` numbers. A row of `kept` numbers is saved where k % every == 0, rows of
+an arm `member` numbers from those of the next (0: none is saved).
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeGuard
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from .elementary import REALS, Real
 from .llvm_gpu import NAME, ThreadBody, functions, kernel_head, preamble, thread_number
-from .program import Input, Instruction, Program
+from .program import AnyProgram, CalledProgram, Input, Program
 
 THREADS = 64  # of a block: many registers each
 BLOCKS = {64: 1, 32: 6}  # by the bits of a number; fewer registers, but more arms at a time
@@ -24,7 +25,7 @@ GLOBAL = "ptr addrspace(1)"
 class LoopTask(NamedTuple):
     """A task: (x, signal, constants) to x, where k % period == phase."""
 
-    program: Program
+    program: AnyProgram
     period: int
     phase: int
 
@@ -42,26 +43,71 @@ def loop_kernel(tasks: Sequence[LoopTask], dtype: str, early: int, kept: int, fu
     ]) + "\n"  # fmt: skip
 
 
-def _task(program: Program, j: int, real: Real, fused: bool, called: set[tuple[str, int]]) -> str:
+def _task(
+    program: AnyProgram, j: int, real: Real, fused: bool, called: set[tuple[str, int]]
+) -> str:
     """A function that changes the state in place."""
-    T, body = real.name, ThreadBody(program, real, fused)
+    if isinstance(program, CalledProgram):
+        return _called_task(program, j, real, fused, called)
     where = ("ptr %x", f"{GLOBAL} %signal", f"{GLOBAL} %constants")
-    loads = {}
-    for i in sorted({i for i in program.instructions if isinstance(i, Input)}):
-        address = body.new(f"getelementptr {T}, {where[i.port]}, i64 {i.index}")
-        kind = where[i.port].rsplit(" ", 1)[0]
-        loads[i.port, i.index] = body.new(f"load {T}, {kind} {address}")
-    results = program.results[0]
-    body.run_needed(results, loads)
-    unchanged = {k for k, i in enumerate(program.instructions) if isinstance(i, Input)}
-    for index, value in enumerate(results):
-        if value in unchanged and program.instructions[value] == Input(0, index):
-            continue
-        address = body.new(f"getelementptr {T}, ptr %x, i64 {index}")
-        body.lines.append(f"  store {T} {body.values[value]}, ptr {address}")
+    body = _straight(program, real, fused, where, ("ptr %x",))
     called |= body.called
-    head = f"define internal void @task{j}({', '.join(where)}) alwaysinline {{"
-    return "\n".join([head, "entry:", *body.lines, "  ret void", "}"])
+    return _function(f"task{j}", where, body.lines, "alwaysinline")
+
+
+def _function(name: str, arguments: Iterable[str], lines: Iterable[str], how: str) -> str:
+    head = f"define internal void @{name}({', '.join(arguments)}) {how} {{"
+    return "\n".join([head, "entry:", *lines, "  ret void", "}"])
+
+
+def _straight(
+    program: Program, real: Real, fused: bool, given: Sequence[str], targets: Sequence[str]
+) -> ThreadBody:
+    """All of a program, from and to pointers; what is the same as before in place stays."""
+    T, body = real.name, ThreadBody(program, real, fused)
+    loads = {}
+    for port, index in sorted(program.reads):
+        address = body.new(f"getelementptr {T}, {given[port]}, i64 {index}")
+        kind = given[port].rsplit(" ", 1)[0]
+        loads[port, index] = body.new(f"load {T}, {kind} {address}")
+    body.run_needed([v for result in program.results for v in result], loads)
+    for target, result in zip(targets, program.results, strict=True):
+        for index, value in enumerate(result):
+            i = program.instructions[value]
+            if isinstance(i, Input) and (given[i.port], i.index) == (target, index):
+                continue
+            address = body.new(f"getelementptr {T}, {target}, i64 {index}")
+            body.lines.append(f"  store {T} {body.values[value]}, ptr {address}")
+    return body
+
+
+def _called_task(
+    program: CalledProgram, j: int, real: Real, fused: bool, called: set[tuple[str, int]]
+) -> str:
+    """The parts of a task, and the function that calls them in turn."""
+    where = ("ptr %x", f"{GLOBAL} %signal", f"{GLOBAL} %constants")
+    T, body = real.name, ThreadBody(program.parts[0], real, fused)
+    places = dict(zip((port.name for port in program.inputs), where, strict=True))
+    places |= {v: f"ptr {body.new(f'alloca [{n} x {T}]')}" for v, n in program.between.items()}
+    functions = {}
+    for k, call in enumerate(program.calls):
+        last, name = k == len(program.calls) - 1, f"task{j}_{program.number(call)}"
+        kinds = [places[vector].rsplit(" ", 1)[0] for vector, _ in call.sources]
+        if name not in functions:
+            given = [f"{kind} %p{i}" for i, kind in enumerate(kinds)]
+            targets = [f"ptr %o{i}" for i in range(len(call.targets))]
+            part = _straight(call.part, real, fused, given, targets)
+            functions[name] = _function(name, [*given, *targets], part.lines, "noinline")
+            called |= part.called
+        arguments = [
+            f"{kind} {body.new(f'getelementptr {T}, {places[vector]}, i64 {start}')}"
+            for kind, (vector, start) in zip(kinds, call.sources, strict=True)
+        ]
+        arguments += ["ptr %x"] if last else [places[name] for name in call.targets]
+        body.lines.append(f"  call void @{name}({', '.join(arguments)})")
+    return "\n\n".join(
+        [*functions.values(), _function(f"task{j}", where, body.lines, "alwaysinline")]
+    )
 
 
 def _kernel(tasks: Sequence[LoopTask], real: Real, size: int, early: int, kept: int) -> str:
@@ -73,9 +119,9 @@ def _kernel(tasks: Sequence[LoopTask], real: Real, size: int, early: int, kept: 
     for j in range(len(tasks)):
         arguments += [f"{GLOBAL} noalias readonly %signal{j}", f"i64 %apart{j}"]
         arguments += [f"{GLOBAL} noalias readonly %constant{j}", f"i64 %stride{j}"]
-    body = ThreadBody(tasks[0].program, real, False)
+    body = ThreadBody(tasks[0].program.parts[0], real, False)
     arm = thread_number(body, THREADS)
-    read = {i.index for t in tasks for i in t.program.instructions if reads_state(i)}
+    read = {index for t in tasks for port, index in t.program.reads if port == 0}
     lines = [f"  %x = alloca [{size} x {T}]"]
     lines += ["  %until.at = alloca i64", f"  %row.at = alloca {GLOBAL}"]
     for j in range(len(tasks)):
@@ -157,11 +203,6 @@ def _kernel(tasks: Sequence[LoopTask], real: Real, size: int, early: int, kept: 
     lines += ["  br label %out", "out:"]
     head = kernel_head(NAME, arguments, THREADS, BLOCKS[real.bits])
     return "\n".join([head, "entry:", *lines, "  ret void", "}"])
-
-
-def reads_state(instruction: Instruction) -> TypeGuard[Input]:
-    """Whether an instruction reads the state."""
-    return isinstance(instruction, Input) and instruction.port == 0
 
 
 def _copied(T: str, name: str, source: str, target: str, i: int) -> list[str]:

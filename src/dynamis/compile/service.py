@@ -31,7 +31,7 @@ from .arrays import MOST_THREADS
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from .program import Program
+    from .program import AnyProgram, Program
 
 THREADS = "DYNAMIS_THREADS"
 COMPILE = "DYNAMIS_COMPILE"  # "off": run the algorithms over NumPy arrays instead
@@ -266,7 +266,7 @@ def traced(
 
 def compiled(
     key: Key | None,
-    made: Callable[[], "Program"],
+    made: Callable[[], "AnyProgram"],
     ports: Ports,
     dtype: str,
     samples: int | None = None,
@@ -289,7 +289,7 @@ def compiled(
 
     def machine_code(shown: Stage) -> bytes:
         program = made()
-        seconds = compile_time(program.length)
+        seconds = sum(compile_time(part.length) for part in program.parts)
         shown.tell(f"{shown.what}: {program.length} operations, {duration(seconds)}", seconds)
         return object_of(program, dtype, samples)
 
@@ -324,13 +324,13 @@ def stored(key: str, made: Callable[[Stage], bytes], what: str) -> bytes:
     return found
 
 
-def object_of(program: "Program", dtype: str, samples: int | None = None) -> bytes:
+def object_of(program: "AnyProgram", dtype: str, samples: int | None = None) -> bytes:
     """Operation count and size of the first object, a newline, and one or two objects."""
     from .llvm_module import modules
     from .machine import object_code, width
 
     ir, seldom = modules(program, dtype, samples or width(dtype))
-    code = object_code(ir, program.length)
+    code = object_code(ir, sum(part.length for part in program.parts))
     head = f"{program.length} {len(code)}\n".encode()
     return head + code + (object_code(seldom, seldom=True) if seldom else b"")
 

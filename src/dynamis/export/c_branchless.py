@@ -14,8 +14,18 @@ from functools import partial
 
 from .. import templates
 from ..compile.elementary import FUNCTIONS, REALS, ElementaryFunction, traced, two_over_pi
-from ..compile.program import Operation, Program
-from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, expression, framed, literal
+from ..compile.program import AnyProgram, CalledProgram, Operation
+from .c_function import (
+    COMPARE,
+    INFIX,
+    LIBRARY,
+    PRECISIONS,
+    Precision,
+    calling,
+    expression,
+    framed,
+    literal,
+)
 
 PLAIN = ("floor", "abs", "sign", "min", "max", "select", "sqrt")  # of the template
 OWN = tuple(name for name in FUNCTIONS if name != "near_sincos")
@@ -107,9 +117,14 @@ def _step(function: ElementaryFunction, k: int, values: list[str]) -> str:
     return form.format(*x, x=", ".join(x))
 
 
-def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
-    """The function's definition; `own` False takes sine, cosine and their like from <math.h>."""
+def function(program: AnyProgram, name: str, dtype: str, own: bool = True) -> str:
+    """The function's definition; `own` False takes sine, cosine and their like from <math.h>.
+
+    Of a called program those of its parts stand before it, all but the first `static`.
+    """
     precision, word = PRECISIONS[dtype], WORDS[dtype]
+    if isinstance(program, CalledProgram):
+        return calling(program, name, precision, lambda p, n: function(p, n, dtype, own))
     masks: dict[str, str] = {}  # of those values that are conditions: the same as a mask
     angles: dict[int, str] = {}  # sine and cosine together
     lines: list[str] = []

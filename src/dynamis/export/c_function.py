@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile.program import Constant, Input, Operation, Program
+from ..compile.program import AnyProgram, CalledProgram, Constant, Input, Operation, Program
 
 # names that are safe in generated code: whatever a model file calls itself
 
@@ -117,7 +117,7 @@ def array(name: str, values: Any, precision: Precision) -> str:
     return f"static const {precision.type} {name}[{len(values)}][{size}] = {{\n{listed}}};"
 
 
-def prototype(program: Program, name: str, precision: Precision) -> str:
+def prototype(program: AnyProgram, name: str, precision: Precision) -> str:
     """The function's declaration, without the semicolon."""
     T = precision.type
     arguments = [f"const {T} {p.name}[{p.size}]" for p in program.inputs]
@@ -175,6 +175,21 @@ def framed(
     ]
     head = prototype(program, name, precision)
     return "\n".join([head, "{", *unused, *lines, *stores, "}"])
+
+
+def calling(
+    program: CalledProgram, name: str, precision: Precision, written: Callable[[Program, str], str]
+) -> str:
+    """Definitions of the parts of a program, and of the function that calls them in turn."""
+    parts = [written(part, f"{name}_{k}") for k, part in enumerate(program.parts)]
+    lines = [f"    {precision.type} {v}[{size}];" for v, size in program.between.items()]
+    for k, call in enumerate(program.calls):
+        given = [f"{vector} + {start}" if start else vector for vector, start in call.sources]
+        last = k == len(program.calls) - 1
+        given += [f"{p.name}_out" for p in program.outputs] if last else call.targets
+        lines.append(f"    {name}_{program.number(call)}({', '.join(given)});")
+    head = prototype(program, name, precision)
+    return "\n\nstatic ".join([*parts, "\n".join([head, "{", *lines, "}"])])
 
 
 def expression(op: str, x: list[str], precision: Precision) -> str:

@@ -19,7 +19,7 @@ from ..model.parameters import parameter_names
 from ..spatial.functions import MATH
 from .plant import Plant
 from .settings import Settings, force_shapes
-from .tasks import Inputs, Slots, Task, computer_function, latch_function, plant_function
+from .tasks import Inputs, PlantStep, Slots, Task, computer_function, latch_function
 
 ELSEWHERE = 0.2  # rad or m: what encoders may be off; another assembly is farther
 SINGLE = 100.0  # closure tolerances: what counts as closed in single precision
@@ -71,7 +71,7 @@ class Assembly:
     def plant_task(self) -> Task:
         """One step of the arm."""
         s = self.s
-        function = plant_function(
+        step = PlantStep(
             self.plant, self.slots, s.tableau, self.inputs, self.parametrised, s.measures
         )
         wide = 1 + len(s.tableau.nodes) * self.inputs.size
@@ -80,7 +80,7 @@ class Assembly:
         if s.parameters is not None:
             numbers += len(parameter_names(s.robot.model) if s.varied is None else s.varied)
         key = s.tableau.key, *self.key
-        return Task("plant", function, self.slots, wide, numbers, key)
+        return Task("plant", step.whole, self.slots, wide, numbers, key, in_parts=step.in_parts)
 
     def _parametrised(self, values: Any) -> Plant:
         """The arm of a parameter vector over any scalar."""

@@ -50,7 +50,8 @@ class DeviceLoop:
                 listed = [LoopTask(p, task.period, task.phase) for p, task in pairs]
                 ir = loop_kernel(listed, self.dtype.name, early, kept, self.fused)
                 operations = sum(p.length for p in found)
-                return f"{operations} {THREADS}\n{ptx_code(ir, operations)}".encode()
+                longest = sum(max(part.length for part in p.parts) for p in found)
+                return f"{operations} {THREADS}\n{ptx_code(ir, longest)}".encode()
 
             key = ("gpu loop", *texts, repr((early, kept)), self.dtype.name, str(self.fused))
             code = self._codes[early, kept] = loaded(

@@ -10,7 +10,7 @@ certain way: those that the others hold already take nothing.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..dynamics import closed, equation
@@ -39,6 +39,10 @@ class ArmInertia:
     def holding(self, r: Scalars, b: Scalars, x: Scalars, force: Any) -> list[Any]:
         """What friction takes of the torques r, where r less friction that slides is b."""
         return less(r, matrix_times(self.M, x))
+
+    def response(self, b: Scalars, held: Scalars, fn: Functions) -> list[Any]:
+        """Accelerations by the torques b alone, 0 where joints are held."""
+        return self.solve(b, held, [0.0] * len(b), fn)[0]
 
     def momentum(self, qd: Scalars) -> list[Any]:
         """M qd"""
@@ -73,7 +77,7 @@ class Constrained:
                 both = held[i] if i == j else held[i] * held[j]
                 A[k][m] = A[m][k] = fn.select(both, self.pushes[j][i], float(i == j))
         wanted = [fn.select(held[i], values[i] - x[i], 0.0) for i in which]
-        forces, independent = _shared(A, wanted, fn)
+        forces, independent = independent_solve(A, wanted, fn)
         for i, f in zip(which, forces, strict=True):
             force[i] = f
             x = [a + f * p for a, p in zip(x, self.pushes[i], strict=True)]
@@ -89,6 +93,11 @@ class Constrained:
     def holding(self, r: Scalars, b: Scalars, x: Scalars, force: Any) -> list[Any]:
         """What friction takes of the torques r, where r less friction that slides is b."""
         return [a - c - f for a, c, f in zip(r, b, force, strict=True)]
+
+    def response(self, b: Scalars, held: Scalars, fn: Functions) -> list[Any]:
+        """Accelerations by the torques b alone, 0 where joints are held."""
+        alone = replace(self, bias=[0.0] * len(self.bias))
+        return alone.solve(b, held, [0.0] * len(b), fn)[0]
 
     def momentum(self, qd: Scalars) -> list[Any]:
         """M qd"""
@@ -121,7 +130,9 @@ def masked_solve(
     return [x[i] if held[i] is None else fn.select(held[i], values[i], x[i]) for i in size]
 
 
-def _shared(A: Sequence[Scalars], b: Scalars, fn: Functions) -> tuple[list[Any], list[Any]]:
+def independent_solve(
+    A: Sequence[Scalars], b: Scalars, fn: Functions
+) -> tuple[list[Any], list[Any]]:
     """x from A x = b, A positive semidefinite: 0 where a row depends on those before it; which do
     not."""
     size = range(len(b))

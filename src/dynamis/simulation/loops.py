@@ -24,7 +24,7 @@ from ..dynamics.closures import closure_error, closure_jacobian
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, inner, matrix_times, plus
-from .inertia import Constrained, inertia_at
+from .inertia import ArmInertia, Constrained, inertia_at
 
 STILL = 1e-12  # rad/s or m/s: rounding, of a joint that others hold
 CORRECTIONS = 2  # of positions: a step leaves the loops open by its own error
@@ -57,16 +57,19 @@ def most_departure(order: int) -> float:
 
 
 def put_back(
-    chain: Chain, q: list[Any], qd: list[Any], held: Scalars, stopped: Scalars, fn: Functions
-) -> tuple[list[Any], list[Any]]:
+    chain: Chain, q: list[Any], qd: list[Any], held: Scalars, stopped: Scalars,
+    inertia: ArmInertia | Constrained, fn: Functions,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
     """The loops closed again after a step, by the least motion in the sense of M.
+
+    `inertia` is that where the stages led, or at the stops: what turned back since moved little.
 
     Joints that are `held` stay. Those that came to rest in this step may be more than degrees of
     freedom: what is open then is closed by all that are not `stopped`, and by those of these that
     others stop already. None stands for joints that never hold, or have no stop.
     """
-    found = inertia_at(chain, q, fn, holds=[h is not None for h in held])
-    assert isinstance(found, Constrained)
+    assert isinstance(inertia, Constrained)
+    found = inertia
     rows, zeros = closed.mobility(chain).rows, [0.0] * chain.n
     holds, stops = (any(h is not None for h in x) for x in (held, stopped))
 
@@ -103,12 +106,16 @@ def _largest(values: Scalars, fn: Functions) -> Any:
 
 def loop_figures(
     chain: Chain, start: tuple[Scalars, Scalars], end: tuple[Scalars, Scalars], q: Scalars,
-    fn: Functions,
+    fn: Functions, sines: Scalars | None = None,
 ) -> LoopFigures:  # fmt: skip
-    """Figures of a step from one (q, qd) to another, where its stages led, and then to q."""
+    """Figures of a step from one (q, qd) to another, where its stages led, and then to q.
+
+    `sines` are those between the rows of J at the start, if they are known.
+    """
     opening = _largest(closure_error(chain, q, fn), fn)
-    before, after = (inertia_at(chain, place, fn) for place, _ in (start, end))
-    assert isinstance(before, Constrained) and isinstance(after, Constrained)
+    after = _inertia(chain, end[0], fn)
+    if sines is None:
+        sines = closed.sines(chain, _inertia(chain, start[0], fn).mass)
     opens = matrix_times(after.mass.J, end[1])
     whole: Any = 0.0
     for qd in (start[1], end[1]):
@@ -117,9 +124,16 @@ def loop_figures(
         whole = whole + AT_REST * AT_REST * row[i]
     departure = inner(opens, after.mass.gram.solve(opens)) / whole
     fall: Any = 0.0
-    for old, new in zip(*(closed.sines(chain, x.mass) for x in (before, after)), strict=True):
+    for old, new in zip(sines, closed.sines(chain, after.mass), strict=True):
         fall = fn.max(fall, fn.select(new < NARROW, old / new, 0.0))
     return LoopFigures(opening, departure, fall)
+
+
+def _inertia(chain: Chain, q: Scalars, fn: Functions) -> Constrained:
+    """Inertia of a closed mechanism for impulses."""
+    found = inertia_at(chain, q, fn)
+    assert isinstance(found, Constrained)
+    return found
 
 
 def or_nan(values: Scalars, good: Any, fn: Functions) -> list[Any]:

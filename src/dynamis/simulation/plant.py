@@ -13,9 +13,9 @@ grows with the torque it transmits.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..dynamics import elements, equation
+from ..dynamics import closed, elements, equation
 from ..dynamics.drives import lossy
 from ..dynamics.elements import friction
 from ..dynamics.instant import Instant
@@ -23,10 +23,11 @@ from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, less, plus
-from . import holding, motors
-from .holding import Box, directions, impacts, reversals
+from . import motors, rows
+from .impacts import impacts, reversals
 from .inertia import ArmInertia, Constrained, inertia_at
 from .loops import LoopFigures, loop_figures, or_nan, put_back
+from .rows import Row
 from .tableau import Tableau
 
 ENDLESS = 1e300  # the force of a joint stop
@@ -71,6 +72,18 @@ class Acting:
     link_forces: Scalars | None = None
 
 
+class Beginning(NamedTuple):
+    """What is known of a step before its stages: the state with what acts during it.
+
+    Without losses of gears, which change it, also the rates of the first stage; of a closed
+    mechanism the squared sines between the rows of J.
+    """
+
+    state: PlantState
+    rates: dict[str, list[Any]] | None = None
+    sines: list[Any] | None = None
+
+
 @dataclass(frozen=True)
 class Plant:
     """An arm, its friction, its drives and its joint stops.
@@ -89,7 +102,7 @@ class Plant:
         """Of the parts of its state; `observed`: whether an observer wants the impulse."""
         n = self.chain.n
         others = {
-            "bristle": len(holding.bristles(self.chain)),
+            "bristle": len(rows.bristles(self.chain)),
             "current": len(motors.inductive(self.chain)) if self.drives else 0,
             "warmth": 2 * len(friction.thermal_joints(self.chain)),
             "loss": self._losses,
@@ -106,6 +119,11 @@ class Plant:
     def _losses(self) -> int:
         return len(self.chain.motors) if self.drives and lossy(self.chain) else 0
 
+    @property
+    def lossless(self) -> bool:
+        """Whether no gear loses power."""
+        return not self._losses
+
     @cached_property
     def holds(self) -> list[bool]:
         """Which coordinates can come to a hold: by friction or at a stop."""
@@ -114,7 +132,7 @@ class Plant:
     @cached_property
     def rubs(self) -> list[bool]:
         """Which coordinates friction can hold: of joints, shared motors, gears with losses."""
-        held = holding.held(self.chain)
+        held = rows.held(self.chain)
         if self._losses:
             held = held | set(motors.lossy_joints(self.chain))
         return [i in held for i in range(self.chain.n)]
@@ -129,23 +147,25 @@ class Plant:
         above = {i: x.warmth[2 * k] + x.warmth[2 * k + 1] for k, (i, _, _) in enumerate(joints)}
         return replace(self, chain=friction.warmed(self.chain, above, fn))
 
-    def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> PlantState:
+    def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
         """Directions of friction, direction of power through the gears, torques that act."""
         return self._warm(x, fn)._begin(x, acting, h, fn)
 
-    def _begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> PlantState:
-        tau, _ = self._drive(x, acting, fn)
+    def _begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
+        tau, current_rate = self._drive(x, acting, fn)
         new = replace(x, tau=tau)
         if self._losses:
             new = replace(new, loss=motors.at_rest_lossless(self.chain, x.qd, x.loss, fn))
-        inertia, rest, other, _ = self._forces(new, acting, h, fn)
+        inertia, rest, other, bristle_rate = self._forces(new, acting, h, fn)
         if any(self.holds):
             new = replace(new, direction=self._directions(new, inertia, rest, other, fn))
         qdd, left = self._accelerations(inertia, rest, other, new, fn)
+        new = replace(new, friction=plus(other, left))
         if self._losses:
             loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
-            new = replace(new, loss=loss)
-        return replace(new, friction=plus(other, left))
+            return Beginning(replace(new, loss=loss))
+        sines = closed.sines(self.chain, inertia.mass) if isinstance(inertia, Constrained) else None
+        return Beginning(new, self._rates(new, qdd, other, bristle_rate, current_rate, fn), sines)
 
     def _directions(
         self,
@@ -156,18 +176,17 @@ class Plant:
         fn: Functions,
     ) -> list[Any]:
         """Where every joint slides in the coming step; 0 where it holds."""
-        boxes = self._boxes(x, other, fn)
+        found = self._rows(x, other, fn)
         moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
-        slide = self._sliding(x, moving, other, fn)
-        r = [
-            a if b is None else a - fn.select(b.holds > 0.0, 0.0, s)
-            for a, b, s in zip(rest, boxes, slide, strict=True)
-        ]
-        d = directions(inertia, self._shared(x, r, fn), boxes, x.direction, fn)
-        return [
-            1.0 if b is None else fn.select(b.holds > 0.0, di, mi)
-            for b, di, mi in zip(boxes, d, moving, strict=True)
-        ]
+        slide, r = self._sliding(x, moving, other, fn), list(rest)
+        for i, row in found.items():
+            r[i] = r[i] - fn.select(row.holds > 0.0, 0.0, slide[i])
+        guess = [x.direction[i] for i in found]
+        held = rows.directions(inertia, self._shared(x, r, fn), [*found.values()], guess, fn)
+        d = [1.0] * len(r)
+        for (i, row), di in zip(found.items(), held, strict=True):
+            d[i] = fn.select(row.holds > 0.0, di, moving[i])
+        return d
 
     def rate(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         """Time derivatives of what is integrated."""
@@ -178,9 +197,15 @@ class Plant:
         x = replace(x, tau=tau)
         inertia, rest, other, bristle_rate = self._forces(x, acting, h, fn)
         qdd, _ = self._accelerations(inertia, rest, other, x, fn)
+        return self._rates(x, qdd, other, bristle_rate, current_rate, fn)
+
+    def _rates(
+        self, x: PlantState, qdd: list[Any], other: Scalars, bristle: list[Any],
+        current: list[Any], fn: Functions,
+    ) -> dict[str, list[Any]]:  # fmt: skip
         warming = self._warming(x, other, fn)
-        rates = {"bristle": bristle_rate, "current": current_rate, "warmth": warming}
-        return {"q": list(x.qd), "qd": qdd, **rates}
+        return {"q": list(x.qd), "qd": qdd, "bristle": bristle, "current": current,
+                "warmth": warming}  # fmt: skip
 
     def _warming(self, x: PlantState, other: Scalars, fn: Functions) -> list[Any]:
         """Rates of the temperatures, by the power of friction; offsets have none."""
@@ -194,14 +219,22 @@ class Plant:
             found += friction.heating_rates(law, x.warmth[2 * k : 2 * k + 2], power)
         return found
 
-    def finish(self, x: PlantState, end: PlantState, h: Any, fn: Functions) -> PlantState:
-        """The state after a step from x, `end` being where the stages led."""
-        return self._warm(x, fn)._finish(x, end, h, fn)
+    def finish(
+        self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None = None
+    ) -> PlantState:
+        """The state after a step from x, `end` being where the stages led.
 
-    def _finish(self, x: PlantState, end: PlantState, h: Any, fn: Functions) -> PlantState:
+        `sines` are those between the rows of J at x, if its beginning gave them.
+        """
+        return self._warm(x, fn)._finish(x, end, h, fn, sines)
+
+    def _finish(
+        self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None
+    ) -> PlantState:
         q, qd = self.end_of_step(x, end, h, fn)
         if self.chain.closures:
-            sound = self.loop_figures(x, end, q, fn).sound(self.chain, self.order)
+            figures = self.loop_figures(x, end, q, fn, sines)
+            sound = figures.sound(self.chain, self.order)
             q, qd = or_nan(q, sound, fn), or_nan(qd, sound, fn)
         impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
         return replace(end, q=q, qd=qd, impulse=impulse)
@@ -210,20 +243,22 @@ class Plant:
         self, x: PlantState, end: PlantState, h: Any, fn: Functions
     ) -> tuple[list[Any], list[Any]]:
         """q and qd after what stopped, reversed or hit a stop, with the loops closed."""
-        q, qd = list(end.q), list(end.qd)
+        q, qd, inertia = list(end.q), list(end.qd), None
         if any(self.rubs):
-            q, qd = reversals(self, x, q, qd, h, fn)
+            q, qd, inertia = reversals(self, x, q, qd, h, fn)
         if any(self.stops):
-            q, qd = impacts(self, x, q, qd, h, fn)
+            q, qd, inertia = impacts(self, x, q, qd, h, fn)
         if not self.chain.closures:
             return q, qd
-        return put_back(self.chain, q, qd, *self._resting(q, qd, fn), fn)
+        inertia = inertia or inertia_at(self.chain, q, fn)
+        return put_back(self.chain, q, qd, *self._resting(q, qd, fn), inertia, fn)
 
     def loop_figures(
-        self, x: PlantState, end: PlantState, q: Scalars, fn: Functions
-    ) -> LoopFigures:
+        self, x: PlantState, end: PlantState, q: Scalars, fn: Functions,
+        sines: Scalars | None = None,
+    ) -> LoopFigures:  # fmt: skip
         """Agreement of a step from x to `end`, and from there to q, with the closures."""
-        return loop_figures(self.chain, (x.q, x.qd), (end.q, end.qd), q, fn)
+        return loop_figures(self.chain, (x.q, x.qd), (end.q, end.qd), q, fn, sines)
 
     def _resting(self, q: Scalars, qd: Scalars, fn: Functions) -> tuple[list[Any], list[Any]]:
         """Joints that stay where they are while loops are closed, and those of them at a stop."""
@@ -242,23 +277,28 @@ class Plant:
         self, x: PlantState, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
     ) -> PlantState:
         """One whole step; `nodes` are the forces at the distinct instants of the tableau."""
-        start, end = self.stages(x, nodes, h, tableau, fn)
-        return self.finish(start, end, h, fn)
+        begun = self.begin(x, nodes[0], h, fn)
+        end = self._end_of_stages(begun, nodes, h, tableau, fn)
+        return self.finish(begun.state, end, h, fn, begun.sines)
 
     def stages(
         self, x: PlantState, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
     ) -> tuple[PlantState, PlantState]:
         """The state a step begins with, and where its stages lead."""
-        start = self.begin(x, nodes[0], h, fn)
+        begun = self.begin(x, nodes[0], h, fn)
+        return begun.state, self._end_of_stages(begun, nodes, h, tableau, fn)
+
+    def _end_of_stages(
+        self, begun: Beginning, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
+    ) -> PlantState:
         at = {c: nodes[k] for k, c in enumerate(tableau.nodes)}
         end, _ = tableau.steps(
-            start,
+            begun.state,
             lambda stage, c: self.rate(stage, at[c], h, fn),
             lambda start, rates, weights: moved(start, rates, weights, h),
+            begun.rates,
         )
-        if tableau.semi_implicit:
-            end = replace(end, q=[a + h * v for a, v in zip(start.q, end.qd, strict=True)])
-        return start, end
+        return end_of_stages(begun.state, end, tableau, h)
 
     # what the parts share
 
@@ -280,7 +320,7 @@ class Plant:
         still, given = [0.0] * c.n, (acting.wrench, None, acting.link_forces)
         at = Instant(c, fn, x.q, x.qd, still, *given)
         bias = elements.torque(at, elements.without_rotors)
-        other, rates = holding.always(c, x.qd, x.bristle, h, fn)
+        other, rates = rows.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
         if acting.external is not None:
             rest = plus(rest, acting.external)
@@ -299,11 +339,11 @@ class Plant:
 
     def _sliding(self, x: PlantState, d: Scalars, other: Scalars, fn: Functions) -> list[Any]:
         """Friction that can hold, of joints that slide in directions d, with their loads."""
-        slide = holding.sliding(self.chain, x.qd, d, fn)
+        slide = rows.sliding(self.chain, x.qd, d, fn)
         if not friction.load_dependent(self.chain):
             return slide
         left = less(x.tau, other)
-        return holding.under_load(self.chain, slide, left, x.qd, d, fn)
+        return rows.under_load(self.chain, slide, left, x.qd, d, fn)
 
     def _accelerations(
         self,
@@ -328,7 +368,7 @@ class Plant:
 
         `other` is the friction that cannot hold.
         """
-        boxes = holding.limits(self.chain, fn)
+        boxes = rows.limits(self.chain, fn)
         for c, r in friction.load_dependent(self.chain):
             if (box := boxes[c]) is not None:  # as if it began to slide, either way
                 left = x.tau[c] - other[c]
@@ -344,30 +384,37 @@ class Plant:
                 boxes[i] = (before[0] + low, before[1] + high)
         return boxes
 
-    def _boxes(self, x: PlantState, other: Scalars, fn: Functions) -> list[Box | None]:
-        boxes: list[Box | None] = []
+    def _rows(self, x: PlantState, other: Scalars, fn: Functions) -> dict[int, Row]:
+        """What friction, gears and stops hold, by joint."""
+        found = {}
         for i, (rubs, stop) in enumerate(
             zip(self.friction_boxes(x, other, fn), self.stops, strict=True)
         ):
             if rubs is None and stop is None:
-                boxes.append(None)
                 continue
             low, high = rubs or (0.0, 0.0)
             if stop is not None:
                 low = fn.select(x.q[i] <= stop[0], -ENDLESS, low)
                 high = fn.select(x.q[i] >= stop[1], ENDLESS, high)
-            boxes.append(Box(low, high, (x.qd[i] == 0.0) * (high > low) * 1.0))
-        return boxes
+            found[i] = Row(i, low, high, (x.qd[i] == 0.0) * (high > low) * 1.0)
+        return found
 
     def _shared(self, x: PlantState, r: list[Any], fn: Functions) -> list[Any]:
         """Leave to shared motors what they can hold while everything they turn is at rest."""
-        if not holding.shared_motors(self.chain):
+        if not rows.shared_motors(self.chain):
             return r
         at_rest: Any = 1.0
         for v in x.qd:
             at_rest = at_rest * (v == 0.0)
-        taken = holding.shared_hold(self.chain, r, fn)
+        taken = rows.shared_hold(self.chain, r, fn)
         return [a - fn.select(at_rest > 0.0, t, 0.0) for a, t in zip(r, taken, strict=True)]
+
+
+def end_of_stages(start: PlantState, end: PlantState, tableau: Tableau, h: Any) -> PlantState:
+    """Where stages lead that end at `end`: a semi-implicit step moves with its last velocities."""
+    if not tableau.semi_implicit:
+        return end
+    return replace(end, q=[a + h * v for a, v in zip(start.q, end.qd, strict=True)])
 
 
 def moved(start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any) -> PlantState:

@@ -58,7 +58,7 @@ class Stages:
     def _begin(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         acting = self.inputs.acting(signal[1:], constants)
         arm = self._arm(constants)
-        return self.slots.write(arm.begin(self.slots.read(x), acting, constants[0], fn))
+        return self.slots.write(arm.begin(self.slots.read(x), acting, constants[0], fn).state)
 
     def _rate(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         state = self.slots.read(x)

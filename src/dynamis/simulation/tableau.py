@@ -82,13 +82,14 @@ class Tableau:
         ends = np.roots(terms[::-1]), np.roots([*terms[::-1], 2.0])  # R = 1 but at 0; R = -1
         return min(float(z.real) for z in np.concatenate(ends) if z.real > 0.0 and z.imag == 0.0)
 
-    def steps(self, start: Any, rate: Any, moved: Any) -> tuple[Any, list[Any]]:
+    def steps(self, start: Any, rate: Any, moved: Any, first: Any = None) -> tuple[Any, list[Any]]:
         """(where a step leads from `start`, rates of its stages).
 
-        rate(y, c) is the rate of a stage, moved(start, rates, weights) = start + h sum w k.
+        rate(y, c) is the rate of a stage, moved(start, rates, weights) = start + h sum w k; `first`
+        that of the first stage, if it is known.
         """
-        rates: list[Any] = []
-        for row, c in zip(self.A, self.c, strict=True):
+        rates: list[Any] = [] if first is None else [first]
+        for row, c in list(zip(self.A, self.c, strict=True))[len(rates) :]:
             rates.append(rate(moved(start, rates, row), c))
         return moved(start, rates, self.b), rates
 

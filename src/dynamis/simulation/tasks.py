@@ -4,24 +4,23 @@ Every task takes (x, signal, constants): the state, what time brings (t first), 
 stay (its time step first). It returns the new state.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..compile.arrays import NUMPY
+from ..compile.program import AnyProgram, Call, CalledProgram, Port, Program, Source
 from ..compile.service import Code, Key, Ports, compiled, traced
 from ..control.computer import ControlComputer
 from ..control.controller import Reference
+from ..dynamics.closed import mobility
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from .measures import Measures
-from .plant import INTEGRATED, Acting, Plant, PlantState
+from .plant import INTEGRATED, Acting, Plant, PlantState, end_of_stages, moved
 from .tableau import Tableau
-
-if TYPE_CHECKING:
-    from ..compile.program import Program
 
 
 class Slots:
@@ -78,6 +77,7 @@ class Task:
     key: Key | None
     period: int = 1
     phase: int = 0
+    in_parts: Callable[[int, int], CalledProgram | None] | None = None  # of signals, constants
 
     @property
     def code_key(self) -> Key | None:
@@ -100,8 +100,12 @@ class Task:
             found = self.function(list(x.T), list(signal.T), list(constants.T), NUMPY)
         return np.stack([np.broadcast_to(row, len(x)) for row in found], axis=-1)
 
-    def program(self) -> "Program":
-        """The function, traced."""
+    def program(self) -> AnyProgram:
+        """The function, traced: in parts, if it is long."""
+        if self.in_parts is not None:
+            found = self.in_parts(self.signals, self.constants)
+            if found is not None:
+                return found
         x = {"x": (self.slots.size,)}
         given = {"signal": (self.signals,), "constants": (self.constants,)}
         return traced(self.name, self.function, x | given, x)
@@ -137,29 +141,149 @@ def _parts(sizes: Mapping[str, int], numbers: Any) -> dict[str, Any]:
     return {name: list(numbers[place]) for name, place in slices(sizes).items()}
 
 
-def plant_function(
-    plant: Plant, slots: Slots, tableau: Tableau, inputs: Inputs,
-    parameters: Callable[[Any], Plant] | None, measures: Measures | None = None,
-) -> Function:  # fmt: skip
+INLINE = 12_000  # operations of a step above which its parts are called: compiled once each
+OTHERS = 4  # rates that begin and finish are worth, about: most steps are seen to be short by one
+
+
+@dataclass(frozen=True)
+class PlantStep:
     """One step of the arm; `parameters` makes the plant from the constants after the time step.
 
     `measures` are renewed with the state before the step and what acts during it.
     """
 
-    def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
-        arm = plant if parameters is None else parameters(inputs.parameters(constants))
-        count = len(tableau.nodes)
-        parts = [signal[1 + k * inputs.size : 1 + (k + 1) * inputs.size] for k in range(count)]
-        nodes = [inputs.acting(part, constants) for part in parts]
-        start = slots.read(x)
-        end = arm.advance(start, nodes, constants[0], tableau, fn)
-        if measures is not None:
-            now = signal[0], start.q, start.qd, end.tau
-            wanted = signal[1 + count * inputs.size :]
-            end = replace(end, measures=measures.renewed(start.measures, now, wanted, fn))
-        return slots.write(end)
+    plant: Plant
+    slots: Slots
+    tableau: Tableau
+    inputs: Inputs
+    parameters: Callable[[Any], Plant] | None = None
+    measures: Measures | None = None
 
-    return function
+    def whole(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
+        """All of it; signal: t, forces at every node of the tableau, what measures need."""
+        nodes = [self._acting(signal[place:], constants) for place in self._places]
+        start = self.slots.read(x)
+        end = self._arm(constants).advance(start, nodes, constants[0], self.tableau, fn)
+        return self._written(start, end, signal, fn)
+
+    def in_parts(self, signals: int, constants: int) -> CalledProgram | None:
+        """begin, rate and finish called in turn; None if a step is short: it runs faster whole."""
+        state, some = (self.slots.size,), (self.slots.integrated,)
+        given = {"signal": (1 + self.inputs.size,), "constants": (constants,)}
+        rate = traced("rate", self._rate, {"y": some, "start": state, **given}, {"rate": some})
+        if (len(self.tableau.b) + OTHERS) * rate.length <= INLINE:
+            return None
+        known = {"start": state}
+        if self.plant.lossless:
+            known["rate0"] = some
+            if self.plant.chain.closures:
+                known["sines"] = (len(mobility(self.plant.chain).rows),)
+        begin = traced("begin", self._begin, {"x": state, **given}, known)
+        calls = [Call(begin, _sources("x", *given), tuple(known))]
+        calls += self._stages(rate, constants, "rate0" in known)
+        ports = {"x": state, "signal": (signals,), "constants": (constants,)}
+        vectors = {
+            **ports,
+            **known,
+            **{f"rate{k}": some for k, w in enumerate(self.tableau.b) if w},
+        }
+
+        def finish(*values: Any) -> list[Any]:
+            *given, fn = values
+            return self._finish(dict(zip(vectors, given, strict=True)), fn)
+
+        part = traced("finish", finish, vectors, {"x": state})
+        calls.append(Call(part, _sources(*vectors), ("x",)))
+        found = CalledProgram("plant", _ports(ports), _ports({"x": state}), tuple(calls))
+        return found if found.length > INLINE else None
+
+    def _stages(self, rate: Program, constants: int, begun: bool) -> Iterator[Call]:
+        """The rates of the stages; `begun`: but of the first, which is known."""
+        start, h = _sources("start", "constants")
+        for k, (row, c) in enumerate(zip(self.tableau.A, self.tableau.c, strict=True)):
+            if k == 0 and begun:
+                continue
+            y, weights = start, {f"rate{j}": w for j, w in enumerate(row) if w}
+            if weights:
+                move, (y,) = self._move([*weights.values()], constants), _sources("y")
+                yield Call(move, (start, *_sources(*weights), h), ("y",))
+            forces = Source("signal", self.tableau.nodes.index(c) * self.inputs.size)
+            yield Call(rate, (y, start, forces, h), (f"rate{k}",))
+
+    def _begin(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[list[Any]]:
+        """The state at the beginning; rates of the first stage and sines, where they are known."""
+        acting = self._acting(signal[1:], constants)
+        found = self._arm(constants).begin(self.slots.read(x), acting, constants[0], fn)
+        rates = [] if found.rates is None else [self._integrated(found.rates)]
+        sines = [] if found.sines is None else [found.sines]
+        return [self.slots.write(found.state), *rates, *sines]
+
+    def _rate(self, y: Any, start: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
+        """Rates of what is integrated, which is y, the rest as at the start."""
+        state = self.slots.read([*y, *start[self.slots.integrated :]])
+        acting = self._acting(signal[1:], constants)
+        return self._integrated(self._arm(constants).rate(state, acting, constants[0], fn))
+
+    def _move(self, weights: Sequence[float], constants: int) -> Program:
+        """What is integrated, moved by some rates."""
+        others = [0.0] * (self.slots.size - self.slots.integrated)
+
+        def function(y: Any, *rest: Any) -> list[Any]:
+            *rates, numbers, _ = rest
+            named = [self._named(k) for k in rates]
+            state = moved(self.slots.read([*y, *others]), named, weights, numbers[0])
+            return self.slots.write(state)[: self.slots.integrated]
+
+        some = (self.slots.integrated,)
+        rates = {f"rate{k}": some for k in range(len(weights))}
+        return traced(
+            "move", function, {"y": some, **rates, "constants": (constants,)}, {"y": some}
+        )
+
+    def _finish(self, given: Mapping[str, Any], fn: Functions) -> list[Any]:
+        """The state after the step from x, by the rates that count."""
+        constants, start = given["constants"], self.slots.read(given["start"])
+        h, weights = constants[0], {f"rate{k}": w for k, w in enumerate(self.tableau.b) if w}
+        rates = [self._named(given[name]) for name in weights]
+        end = moved(start, rates, [*weights.values()], h)
+        end = end_of_stages(start, end, self.tableau, h)
+        after = self._arm(constants).finish(start, end, h, fn, given.get("sines"))
+        return self._written(self.slots.read(given["x"]), after, given["signal"], fn)
+
+    @property
+    def _places(self) -> list[int]:
+        """Where the forces at the nodes of the tableau are in the signal."""
+        return [1 + k * self.inputs.size for k in range(len(self.tableau.nodes))]
+
+    def _acting(self, forces: Any, constants: Any) -> Acting:
+        return self.inputs.acting(forces[: self.inputs.size], constants)
+
+    def _arm(self, constants: Any) -> Plant:
+        if self.parameters is None:
+            return self.plant
+        return self.parameters(self.inputs.parameters(constants))
+
+    def _integrated(self, rates: Mapping[str, list[Any]]) -> list[Any]:
+        return [x for name in INTEGRATED for x in rates[name]]
+
+    def _named(self, rates: Any) -> dict[str, list[Any]]:
+        return {name: list(rates[self.slots.slices[name]]) for name in INTEGRATED}
+
+    def _written(self, start: PlantState, end: PlantState, signal: Any, fn: Functions) -> list[Any]:
+        """The vector of the state after a step, its measures renewed."""
+        if self.measures is not None:
+            now = signal[0], start.q, start.qd, end.tau
+            wanted = signal[1 + len(self.tableau.nodes) * self.inputs.size :]
+            end = replace(end, measures=self.measures.renewed(start.measures, now, wanted, fn))
+        return self.slots.write(end)
+
+
+def _sources(*vectors: str) -> tuple[Source, ...]:
+    return tuple(map(Source, vectors))
+
+
+def _ports(sizes: Mapping[str, tuple[int, ...]]) -> tuple[Port, ...]:
+    return tuple(Port(*port) for port in sizes.items())
 
 
 def computer_function(
