@@ -8,6 +8,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import DynamisError, DynamisWarning, OptionError
+from dynamis.simulation import step_check
 from dynamis.simulation.simulator import simulated
 from dynamis.simulation.step_check import LEAST, SHARE
 
@@ -117,7 +118,7 @@ def test_a_coarse_run_is_named(name):
     if not ALONE & set(options):
         error, limit = error_of(run, **options)
         assert (error > limit).any()
-        ratio = found.error / error.reshape(-1, robot.n)[run._step.member, found.joint]
+        ratio = found.error / error.reshape(-1, robot.n)[found.arm or 0][..., found.joint]
         assert (0.1 if callable(options.get("controller")) else 0.4) < ratio < 2.0
 
 
@@ -248,8 +249,9 @@ KINDS = {
     "an end": (PENDULUM, 2.0, 5e-3, {"events": low}),
     "events, few rows": (PENDULUM, 0.5, 5e-3, {"events": level, "save_every": 4}),
     "float32": (PENDULUM, 0.5, 5e-3, {"dtype": "float32"}),
-    "parts of a long run": (PENDULUM, 25.0, 5e-3, {}),
+    "parts of a run": (PENDULUM, 25.0, 5e-3, CALM),
     "parts under a law": (PUMA, 10.0, 2e-3, followed(sample_time=4e-3, delay=2e-3)),
+    "parts under a force": (PENDULUM, 2.0, 4e-4, {"torque": swaying}),
 }
 
 
@@ -258,13 +260,13 @@ def test_whole_steps_again_are_those_of_the_run(name):
     """Bit for bit: what differs in half steps is the step alone."""
     robot, duration, dt, options = KINDS[name]
     run = dy.simulate(robot, duration, dt, **options)
-    check = run._step
-    q = run.q.reshape(-1, *run.q.shape[-2:])[check.member]
-    rows = int(run.t[-1] / (dt * check.every) + 1e-6)
-    spans = check._spans(rows)
-    assert len(spans) == (4 if name.startswith("parts") else 1)
-    for span in spans:
-        np.testing.assert_array_equal(check._again(span, 1), q[span.first : span.last + 1])
+    for k, q in enumerate(run.q.reshape(-1, *run.q.shape[-2:])):
+        check = run._step.arm(k)
+        rows = int(run.t[-1] / (dt * check.every) + 1e-6)
+        spans = check._spread(rows, 4, 1000) if name.startswith("parts") else check._spans(rows)
+        assert len(spans) == (4 if name.startswith("parts") else 1)
+        for span in spans:
+            np.testing.assert_array_equal(check._again(span, 1), q[span.first : span.last + 1])
 
 
 def test_a_run_that_goes_on_is_looked_at_too():
@@ -291,7 +293,9 @@ def test_functions_are_not_called_again():
         assert counts[1] == 2 * counts[0]
 
 
-def test_parts_of_a_long_run_say_at_least():
+def test_parts_of_a_very_long_run_say_at_least(monkeypatch):
+    monkeypatch.setattr(step_check, "WHOLE", 4000)
+    monkeypatch.setattr(step_check, "PARTS", 0.7)
     with pytest.warns(DynamisWarning, match="is wrong by at least"):
         run = dy.simulate(PENDULUM, 300.0, 0.05, q0=SWUNG)
     assert run.step_error.at_least and run.step_error.needed < 0.05

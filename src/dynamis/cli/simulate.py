@@ -101,8 +101,11 @@ def run(
         data(_table(found))
         wrote(plot, animate, save)
     if found.step_error is not None:
-        coarse = found.step_error.finding(arm)
-        talk(f"warning: {coarse.where}: {coarse.what}; use --dt {found.step_error.needed:g}")
+        coarse, remedy = (
+            found.step_error.finding(arm),
+            found.step_error.remedy("--dt ", " --sample-time "),
+        )
+        talk(f"warning: {coarse.where}: {coarse.what}; {remedy}")
     warn_of_limits(found.beyond_limits)
     if stuck := _stuck(found):
         talk(
