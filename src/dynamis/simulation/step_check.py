@@ -317,8 +317,8 @@ class StepCheck:
         if not (error > limit).any():
             return None
         before = np.full(s.n, np.inf)
-        # until two errors shrink as those of a method do, which shows its order here
-        while (before > limit * LOST / SHARE).any() and 2 * parts <= FINEST:
+        # until a step does and the error before shows the order, or there are too many steps
+        while ((last > limit) | (before > limit * LOST / SHARE)).any() and 2 * parts <= FINEST:
             if 2 * parts * covered * self.every > LONGEST:
                 break
             coarse, parts = fine, 2 * parts
@@ -462,7 +462,9 @@ def _order(before: np.ndarray, last: np.ndarray, order: int) -> float:
     if before.max() > lost or last.max() > lost:
         return 0.0 if last.max() > lost else order
     found = math.log2(max(float(before.max()), 1e-30) / max(float(last.max()), 1e-30))
-    return min(order, max(found, 1.0)) if found > 0.5 else 0.0
+    if found > order - 1.0:
+        return order  # those of long steps begin to shrink with it
+    return max(found, 1.0) if found > 0.5 else 0.0
 
 
 def _round(most: float) -> float:
