@@ -347,6 +347,13 @@ def test_of_an_ensemble_the_arm_with_the_largest_errors_is_named():
     assert grid.step_error.finding(arm).where.startswith("arm 1, 1, joint")
 
 
+def test_arms_that_diverged_are_left_out():
+    q0, qd0 = [LOW, SWUNG, LOW], [[60.0, -60.0, 60.0], [0.0] * 3, [0.0] * 3]
+    run = dy.simulate(PENDULUM, 5.0, 0.05, q0=q0, qd0=np.multiply(qd0, 10.0), check_step=False)
+    assert run.diverged.tolist() == [True, False, False]
+    assert run.step_error.arm == (1,)
+
+
 def test_a_law_keeps_its_samples_in_shorter_steps():
     robot, duration, dt, options = COARSE["a sampled law"]
     run = dy.simulate(robot, duration, dt, **options, check_step=False)

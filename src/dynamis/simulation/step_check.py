@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..compile.service import compiling
 from ..model.check.finding import Finding
 from .assembly import Assembly
 from .loop import CHUNK, NEVER, Given, Loop, Record, Simulation, in_parts
@@ -162,8 +163,7 @@ class StepCheck:
         moved, rounding = high - low, np.finfo(q.dtype).eps * np.maximum(high, -low)
         limit = np.maximum(SHARE * moved, np.maximum(LEAST, 4.0 * steps * rounding))
         if of_function:
-            holds = any(self.assembly.plant.holds)
-            known = s.dt, np.nan_to_num(total, nan=np.inf), min(s.tableau.order, 2 if holds else 9)
+            known = s.dt, np.nan_to_num(total, nan=np.inf), self._order
             return self._worded(np.fmin(total, moved), limit, (t[len(q) - 1], None), True, known)
         if not (total <= DOUBT * limit).all():
             return self._global(t, q, limit, self._spans(len(q) - 1))
@@ -173,6 +173,12 @@ class StepCheck:
             first = Span(0, min(len(q) - 1, WHOLE // self.every), self.start)
             return self._global(t, q, limit, [first])
         return None
+
+    @property
+    def _order(self) -> int:
+        """The power of the step with which errors shrink: less where friction holds joints."""
+        order = self.s.tableau.order
+        return min(order, 2) if any(self.assembly.plant.holds) else order
 
     # local errors
 
@@ -191,7 +197,8 @@ class StepCheck:
         again = self._by_stages if s.function is not None and not s.sampled else self._by_plant
         known = again == self._by_plant and s.save_every == 1  # the row after is a step later
         whole = self.rows[:, 2] if known else again(1)
-        off = np.abs(whole[..., : 2 * s.n] - again(2)[..., : 2 * s.n])
+        with np.errstate(invalid="ignore"):  # arms that diverged
+            off = np.abs(whole[..., : 2 * s.n] - again(2)[..., : 2 * s.n])
         off = off / (1.0 - 0.5**s.tableau.order)
         once = off[:, :spread].max(axis=1)
         often = (off[:, :spread].sum(axis=1) - once) * (steps / spread)
@@ -319,7 +326,7 @@ class StepCheck:
         before = np.full(s.n, np.inf)
         # until a step does and the error before shows the order, or there are too many steps
         while ((last > limit) | (before > limit * LOST / SHARE)).any() and 2 * parts <= FINEST:
-            if 2 * parts * covered * self.every > LONGEST:
+            if 2 * parts * covered * self.every > (LONGEST if compiling() else LONGEST // 10):
                 break
             coarse, parts = fine, 2 * parts
             fine = [self._again(span, parts) for span in spans]
@@ -330,7 +337,7 @@ class StepCheck:
             when = t[off[:, int(np.argmax(error / limit))].argmax()]
             right = float(t[max(0, int((off > limit).any(axis=1).argmax()) - 1)])
         partly, tried = covered < len(q) - 1, s.dt / parts
-        known = (2.0 * tried, last, _order(before / limit, last / limit, s.tableau.order))
+        known = (2.0 * tried, last, _observed_order(before / limit, last / limit, self._order))
         return self._worded(error, limit, (when, right), partly, known)
 
     def _spans(self, rows: int) -> list[Span]:
@@ -413,8 +420,12 @@ def step_check(recorder: "RunRecorder", x0: np.ndarray, loops: Loops) -> StepChe
     if s.count == 1 and every == 1 and s.forces:
         extra = np.setdiff1d(_sudden(recorder.rows[0, : last + 1, s.n : 2 * s.n]), near[1])
         near, sudden = np.concatenate([near, _around(extra)], axis=1), len(extra)
-    kept = recorder.rows[:, near]
-    return StepCheck(s, recorder.m, loops, every * s.thin, near[1], sudden, kept, x0.copy())
+    if s.count == 1 or every == 1:
+        kept = recorder.rows[:, near]
+    else:  # rows before and after are of other steps, which are not needed
+        own = recorder.rows[:, None, near[1]]
+        kept = np.broadcast_to(own, (s.count, *near.shape, own.shape[3]))
+    return StepCheck(s, recorder.m, loops, every * s.thin, near[1], sudden, kept, x0)
 
 
 @lru_cache(8)
@@ -453,10 +464,10 @@ def _resolved(q: np.ndarray, qd: np.ndarray, h: float) -> bool:
     return off.shape[1] * float(off.max()) < 0.1 * LEAST
 
 
-def _order(before: np.ndarray, last: np.ndarray, order: int) -> float:
+def _observed_order(before: np.ndarray, last: np.ndarray, order: int) -> float:
     """The power of the step with which errors (in limits) shrink as it is halved; 0: they do not.
 
-    Of errors that are no longer small it cannot be seen, and is that of the method.
+    Of errors that are no longer small it cannot be seen, and is `order`.
     """
     lost = LOST / SHARE
     if before.max() > lost or last.max() > lost:
