@@ -560,6 +560,11 @@ def test_a_step_that_is_too_coarse_is_named(capsys):
     assert "too coarse, its position is wrong by about" in said and "; use --dt 0.02" in said
     main([*fall, "--dt", "0.02"])
     assert "coarse" not in capsys.readouterr().err
+    main([*fall, "--dt", "0.1", "--json"])
+    error = json.loads(capsys.readouterr().out)["step_error"]
+    assert error["joint"] in dy.load("pendulum3").joint_names and error["needed"] == 0.02
+    main([*fall, "--dt", "0.02", "--json"])
+    assert json.loads(capsys.readouterr().out)["step_error"] is None
 
 
 def test_a_simulation_that_diverges_says_so_in_its_exit_code(capsys):

@@ -8,6 +8,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import DynamisError, DynamisWarning, OptionError
+from dynamis.simulation import step_check
 from dynamis.simulation.simulator import simulated
 from dynamis.simulation.step_check import LEAST, SHARE
 
@@ -19,6 +20,7 @@ PENDULUM, PUMA = dy.load("pendulum3"), dy.load("puma560")
 REACH = dy.trajectory.quintic(np.zeros(6), np.full(6, 0.5), 1.0)
 LAW = dy.control.ComputedTorque(100.0, 20.0, model=PUMA)
 PID = dy.control.JointPID(200.0, 50.0, 30.0)
+FEEBLE = dy.control.JointPID(1.0, 0.0, 0.001)
 WEAK = dy.control.JointPID(1.0, 0.0, 0.1)
 NOISE = dy.Sensors(position_noise=1e-4)
 RUBBING = dy.Friction(viscous=0.1, coulomb=0.5)
@@ -117,7 +119,7 @@ def test_a_coarse_run_is_named(name):
     if not ALONE & set(options):
         error, limit = error_of(run, **options)
         assert (error > limit).any()
-        ratio = found.error / error.reshape(-1, robot.n)[run._step.member, found.joint]
+        ratio = found.error / error.reshape(-1, robot.n)[found.arm or 0][..., found.joint]
         assert (0.1 if callable(options.get("controller")) else 0.4) < ratio < 2.0
 
 
@@ -229,6 +231,145 @@ def test_the_error_is_that_of_the_run_and_the_step_would_do(start):
         assert (error < limit).all()
 
 
+# long runs
+
+
+def woken(t):
+    """Almost nothing at first, then a push that lets a calm arm turn over."""
+    return np.exp(-(((t - 2.0) / 0.2) ** 2)) * np.array([350.0, 170.0, 60.0])
+
+
+CART = dy.Robot.from_dh(
+    "cart",
+    convention="standard",
+    links=[
+        dy.Link(joint="prismatic", alpha=0.5 * np.pi, mass=2.0, com=(0, 0, 0), inertia=(0, 0, 0)),
+        bar(),
+        bar(),
+    ],
+    gravity=(9.81, 0, 0),
+)
+WHIPPED = {"q0": [0.0, 2.5, 0.3]}
+CHAOTIC = {
+    "wild, 1 ms": (PENDULUM, 10.0, 1e-3, {"q0": WILD}),
+    "wild, 0.5 ms": (PENDULUM, 10.0, 5e-4, {"q0": WILD}),
+    "few rows kept": (PENDULUM, 10.0, 1e-3, {"q0": WILD, "save_every": 20}),
+    "swung": (PENDULUM, 20.0, 1e-3, {"q0": SWUNG}),
+    "late": (PENDULUM, 10.0, 2e-3, {"q0": LOW, "torque": woken}),
+    "on a rail": (CART, 15.0, 2e-3, WHIPPED),
+    "under a weak law": (
+        PENDULUM, 10.0, 2e-3, {"q0": WILD, "controller": FEEBLE, "reference": [0.0] * 3}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHAOTIC)
+def test_a_long_chaotic_run_is_named_and_the_step_does(name):
+    robot, duration, dt, options = CHAOTIC[name]
+    with pytest.warns(DynamisWarning, match="too coarse, its position is wrong by about"):
+        run = dy.simulate(robot, duration, dt, **options)
+    found, every = run.step_error, options.get("save_every", 1)
+    finer = {**options, "save_every": every * round(dt / found.needed)}
+    if found.sample_time is not None:
+        finer["sample_time"] = found.sample_time
+    better = dy.simulate(robot, duration, found.needed, **finer)  # without a warning
+    error, limit = np.abs(run.q - better.q), np.maximum(SHARE * np.ptp(run.q, axis=0), LEAST)
+    assert found.error == pytest.approx(error.max(axis=0)[found.joint], rel=0.1)
+    wrong = run.t[(error > 1.5 * limit).any(axis=1).argmax()]
+    assert 0.9 * wrong < found.right_until < wrong
+
+
+LOST = {
+    "half a minute": (PENDULUM, 30.0, 1e-3, {"q0": WILD}),
+    "two bars": (pair(), 30.0, 1e-3, {"q0": [2.5, 0.3]}),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_no_step_is_invented_where_errors_do_not_shrink(name):
+    robot, duration, dt, options = LOST[name]
+    with pytest.warns(DynamisWarning, match="no step is known to do; rely on the run up to") as one:
+        run = dy.simulate(robot, duration, dt, **options)
+    found = run.step_error
+    assert found.needed is None and "dt=" not in str(one[0].message)
+    assert f"in steps of {found.tried:g} s" in str(one[0].message) and found.tried < dt
+    fine = dy.simulate(robot, duration, dt / 20, save_every=20, **options, check_step=False)
+    error, limit = np.abs(run.q - fine.q), np.maximum(SHARE * np.ptp(run.q, axis=0), LEAST)
+    right = run.t <= found.right_until
+    assert (error[right] < 1.5 * limit).all() and (error[~right] > limit).any()
+
+
+LAWS = {"controller": LAW, "reference": dy.trajectory.quintic(np.zeros(6), np.full(6, 0.5), 4.0)}
+STIFF = pair(bar(dy.Friction(viscous=60.0)), bar(dy.Friction(viscous=60.0)))
+LONG = {
+    "calm": (PENDULUM, 10.0, 1e-3, CALM),
+    "falling": (PUMA, 4.0, 1e-3, {}),
+    "friction": (RUBBING_PAIR, 10.0, 1e-3, {"q0": [0.5, 0.2]}),
+    "stiff friction": (STIFF, 3.0, 1e-3, {"q0": [0.5, 0.2]}),
+    "a spinner": (spinner(), 10.0, 1e-3, {"qd0": [3.0]}),
+    "a law": (PUMA, 4.0, 1e-3, LAWS),
+    "a law at its samples": (PUMA, 4.0, 1e-3, {**LAWS, "sample_time": 5e-3}),
+    "few rows": (PENDULUM, 10.0, 1e-3, {**CALM, "save_every": 10}),
+    "few rows of a law": (PUMA, 4.0, 1e-3, {**LAWS, "save_every": 10}),
+    "a loop": (dy.load("five-bar"), 0.5, 2e-4, {}),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_run_that_multiplies_no_errors_is_not_done_again(name, monkeypatch):
+    def refuse(*given):
+        raise AssertionError("the run was done again")
+
+    monkeypatch.setattr(step_check.StepCheck, "_global", refuse)
+    robot, duration, dt, options = LONG[name]
+    run = dy.simulate(robot, duration, dt, **options)
+    assert len(run.t) * options.get("save_every", 1) > step_check.LONG
+    assert run._step.error(run) is None
+
+
+def test_a_force_of_a_few_steps_is_looked_at():
+    """A push of 2.5 ms in a run of 4000 steps: RK4 takes its ends for others."""
+
+    def push(t):
+        return [2000.0 if 1.0 <= t < 1.0025 else 0.0]
+
+    with pytest.warns(DynamisWarning, match="steps of 0.001 s are too coarse"):
+        run = dy.simulate(slider(), 4.0, 1e-3, torque=push)
+    exact = 2000.0 * 0.0025 / 2.0 * (run.t[-1] - 1.00125)
+    assert run.step_error.error == pytest.approx(abs(run.q[-1, 0] - exact), rel=0.3)
+    better = dy.simulate(slider(), 4.0, run.step_error.needed, torque=push)
+    assert better.q[-1, 0] == pytest.approx(exact, rel=SHARE)
+
+
+def test_an_impact_is_looked_at():
+    """One step of 4000, on which all that follows depends."""
+    box = pair(bar(limits=(-2.0, 2.0)), bar(limits=(-2.5, 2.5)))
+    options = {"q0": [1.0, 0.5], "stops": True, "restitution": 0.5}
+    with pytest.warns(DynamisWarning, match="steps of 0.002 s are too coarse"):
+        run = dy.simulate(box, 8.0, 2e-3, **options)
+    error, limit = error_of(run, **options)
+    assert (error > limit).any() and run.step_error.right_until < 8.0
+
+
+def test_of_an_ensemble_the_arm_with_the_largest_errors_is_named():
+    """The fastest one turns stretched, at one speed, exactly."""
+    arm = pair(gravity=(0.0, 0.0, 0.0))
+    q0, qd0 = [[0.0, 0.0], [0.0, 2.0], [0.0, 1.9]], [[9.0, 0.0], [4.0, -4.0], [0.1, 0.0]]
+    with pytest.warns(DynamisWarning, match="arm 1, joint 'joint"):
+        run = dy.simulate(arm, 5.0, 0.1, q0=q0, qd0=qd0)
+    assert run.step_error.arm == (1,)
+    grid = dy.simulate(arm, 5.0, 0.1, q0=[q0, q0], qd0=[[[0.0, 0.0]] * 3, qd0], check_step=False)
+    assert grid.step_error.arm == (1, 1)
+    assert grid.step_error.finding(arm).where.startswith("arm 1, 1, joint")
+
+
+def test_arms_that_diverged_are_left_out():
+    q0, qd0 = [LOW, SWUNG, LOW], [[60.0, -60.0, 60.0], [0.0] * 3, [0.0] * 3]
+    run = dy.simulate(PENDULUM, 5.0, 0.05, q0=q0, qd0=np.multiply(qd0, 10.0), check_step=False)
+    assert run.diverged.tolist() == [True, False, False]
+    assert run.step_error.arm == (1,)
+
+
 def test_a_law_keeps_its_samples_in_shorter_steps():
     robot, duration, dt, options = COARSE["a sampled law"]
     run = dy.simulate(robot, duration, dt, **options, check_step=False)
@@ -254,8 +395,9 @@ KINDS = {
     "an end": (PENDULUM, 2.0, 5e-3, {"events": low}),
     "events, few rows": (PENDULUM, 0.5, 5e-3, {"events": level, "save_every": 4}),
     "float32": (PENDULUM, 0.5, 5e-3, {"dtype": "float32"}),
-    "parts of a long run": (PENDULUM, 25.0, 5e-3, {}),
+    "parts of a run": (PENDULUM, 25.0, 5e-3, CALM),
     "parts under a law": (PUMA, 10.0, 2e-3, followed(sample_time=4e-3, delay=2e-3)),
+    "parts under a force": (PENDULUM, 2.0, 4e-4, {"torque": swaying}),
 }
 
 
@@ -264,22 +406,30 @@ def test_whole_steps_again_are_those_of_the_run(name):
     """Bit for bit: what differs in half steps is the step alone."""
     robot, duration, dt, options = KINDS[name]
     run = dy.simulate(robot, duration, dt, **options)
-    check = run._step
-    q = run.q.reshape(-1, *run.q.shape[-2:])[check.member]
-    rows = int(run.t[-1] / (dt * check.every) + 1e-6)
-    spans = check._spans(rows)
-    assert len(spans) == (4 if name.startswith("parts") else 1)
-    for span in spans:
-        np.testing.assert_array_equal(check._again(span, 1), q[span.first : span.last + 1])
+    for k, q in enumerate(run.q.reshape(-1, *run.q.shape[-2:])):
+        check = run._step.arm(k)
+        rows = int(run.t[-1] / (dt * check.every) + 1e-6)
+        spans = check._spread(rows, 4, 1000) if name.startswith("parts") else check._spans(rows)
+        assert len(spans) == (4 if name.startswith("parts") else 1)
+        for span in spans:
+            np.testing.assert_array_equal(check._again(span, 1), q[span.first : span.last + 1])
 
 
 def test_a_run_that_goes_on_is_looked_at_too():
     sim = dy.Simulator(PENDULUM, dt=0.05)
     sim.run(0.35)
-    run = sim.run(4.65, save_every=2)
+    run = sim.run(4.65, save_every=2, check_step=False)
     np.testing.assert_array_equal(run._step._again(run._step._spans(46)[0], 1), run.q[:47])
     assert run.step_error.error > 0.1
     assert sim.run(1e-3 * 50).step_error is None  # one step of it
+
+
+def test_runs_of_a_simulator_warn_too():
+    sim = dy.Simulator(PENDULUM, dt=0.05)
+    with pytest.warns(DynamisWarning, match="steps of 0.05 s are too coarse"):
+        sim.run(5.0)
+    sim.reset()
+    assert sim.run(5.0, check_step=False).step_error.error > 0.1
 
 
 def test_functions_are_not_called_again():
@@ -297,10 +447,14 @@ def test_functions_are_not_called_again():
         assert counts[1] == 2 * counts[0]
 
 
-def test_parts_of_a_long_run_say_at_least():
+def test_parts_of_a_very_long_run_say_at_least(monkeypatch):
+    monkeypatch.setattr(step_check, "WHOLE", 4000)
+    monkeypatch.setattr(step_check, "PARTS", 0.7)
     with pytest.warns(DynamisWarning, match="is wrong by at least"):
         run = dy.simulate(PENDULUM, 300.0, 0.05, q0=SWUNG)
-    assert run.step_error.at_least and run.step_error.needed < 0.05
+    found = run.step_error
+    assert found.at_least and found.needed is None and found.right_until is None
+    assert "simulate a shorter time" in found.finding(PENDULUM).remedy
 
 
 def test_runs_that_say_more_are_left_alone():

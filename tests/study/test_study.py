@@ -1,5 +1,7 @@
 """Studies: every figure is that of simulating the drawn arms one by one."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -270,6 +272,29 @@ def test_arms_that_diverge_are_counted_named_and_replayable(either):
     assert all(reason.startswith("diverged at t = ") for reason in study.failed.reasons)
     assert study.replay(int(study.failed.samples[0])).diverged
     assert study.quantiles("energy", 1.0)[0] == np.inf and "failed" in repr(study)
+
+
+def largest_position(run):
+    """A measure of one's own."""
+    return float(np.abs(run.q).max())
+
+
+@pytest.mark.parametrize("measure", [None, largest_position])
+def test_a_step_that_is_too_coarse_is_said_first(measure, compiled):
+    """Once, of one sample, whose run alone has that error."""
+    robot = pair()
+    options = {"vary": dy.Scatter(robot, mass=0.1), "samples": 80, "measure": measure}
+    said = (
+        r"sample (\d) of the study, one of 4 looked at: joint '\w+': steps of 0.1 s are too coarse"
+    )
+    with pytest.warns(dy.errors.DynamisWarning, match=said) as warnings:
+        study = dy.study(robot, 5.0, 0.1, **options)
+    assert len(warnings) == 1
+    text = str(warnings[0].message)
+    found = study.replay(int(re.match(said, text)[1])).step_error
+    assert f"by about {found.error:.2g} rad at t = {found.t:.4g} s; use dt={found.needed:g}" in text
+    dy.study(robot, 5.0, 0.1, **options, check_step=False)  # warnings are errors
+    dy.study(robot, 5.0, found.needed, **options)
 
 
 def test_a_nominal_arm_that_diverges_is_said_first_and_the_table_is_of_the_others(compiled):

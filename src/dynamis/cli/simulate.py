@@ -100,9 +100,9 @@ def run(
             talk(f"gains: {gains_text(options['controller'])}")
         data(_table(found))
         wrote(plot, animate, save)
-    if found.step_error is not None:
-        coarse = found.step_error.finding(arm)
-        talk(f"warning: {coarse.where}: {coarse.what}; use --dt {found.step_error.needed:g}")
+    if error := found.step_error:
+        coarse, remedy = error.finding(arm), error.remedy("--dt ", " --sample-time ")
+        talk(f"warning: {coarse.where}: {coarse.what}; {remedy}")
     warn_of_limits(found.beyond_limits)
     if stuck := _stuck(found):
         talk(
@@ -201,12 +201,21 @@ def _facts(found: Any, law: Any) -> dict[str, Any]:
         "end": float(found.t[-1]),
         "diverged": bool(found.diverged),
         "message": found.message,
+        "step_error": _coarse(found),
         "gains": gains and {k: v for k, v in gains.items() if k in GAINS},
         "beyond_limits": found.beyond_limits,
         "q": {n: float(x) for n, x in zip(names, last, strict=True)},
         "largest_torque": [float(x) for x in np.abs(found.tau).max(axis=0)],
         "rms_error": None if found.error is None else [float(x) for x in found.metrics.rms],
     }
+
+
+def _coarse(found: Any) -> dict[str, Any] | None:
+    """The error of a step that was too coarse, with the joint by name."""
+    if found.step_error is None:
+        return None
+    facts = found.step_error._asdict()
+    return {**facts, "joint": found.robot.joint_names[facts["joint"]]}
 
 
 def _table(found: Any) -> Table:

@@ -108,8 +108,9 @@ def simulate(
     diverges or ends so gives a `DynamisWarning`.
 
     So does a run whose fixed step is too coarse: how wrong which joint is, when, and which step
-    would do (`run.step_error`). `check_step=False` leaves that out, which saves at most 15 % of the
-    time of a run whose step is right, and more where there is doubt: such runs are done again.
+    would do, or, of a chaotic motion, until when the run is right (`run.step_error`). Of an
+    ensemble one arm is looked at. `check_step=False` leaves that out, which saves at most 15 % of
+    the time of a run whose step is right, and more where there is doubt: such runs are done again.
 
     `device="cuda"` runs all steps of all arms in one kernel of a GPU, with the same bits; functions
     as controllers, steps of their own length and events are refused there. The run's arrays are of
@@ -120,10 +121,16 @@ def simulate(
     run = _simulated(locals())  # every option by name, as the signature has them
     if run.q.ndim == 2 and (run.diverged is True or run.message.startswith(TOO_SHORT)):
         warn(f"the simulation ended early: {run.message}")
-    elif check_step and run.step_error is not None:
-        found = run.step_error.finding(robot)
-        warn(f"{found.where}: {found.what}; {found.remedy}")
+    elif check_step:
+        warn_of_step(run)
     return run
+
+
+def warn_of_step(run: Run) -> None:
+    """Say that the step of a run was too coarse, if it was."""
+    if run.step_error is not None:
+        found = run.step_error.finding(run.robot)
+        warn(f"{found.where}: {found.what}; {found.remedy}")
 
 
 def simulated(*given: Any, **options: Any) -> Run:
@@ -139,7 +146,7 @@ def _simulated(given: Mapping[str, Any]) -> Run:
     sim = prepared(given["robot"], options)
     sim._given = with_reference(sim._given, given["reference"])
     sim.reset(given["q0"], given["qd0"])
-    return sim.run(given["duration"], given["save_every"])
+    return sim._run(given["duration"], given["save_every"])
 
 
 SIGNATURE = inspect.signature(simulate)
@@ -368,8 +375,20 @@ class Simulator:
             self._plant_loops[many] = loop_of([m.plant_task], self._s)
         return self._plant_loops[many]
 
-    def run(self, duration: float, save_every: int = 1) -> Run:
-        """Let `duration` seconds pass from here on, and keep every few instants of them."""
+    def run(self, duration: float, save_every: int = 1, check_step: bool = True) -> Run:
+        """Simulate `duration` seconds from here on, and keep every few instants of them.
+
+        A step that was too coarse for these seconds gives a `DynamisWarning`, as in `dy.simulate`;
+        errors of earlier runs and of `step` are not counted. `check_step=False` leaves that out.
+        """
+        flag(check_step, "check_step")
+        run = self._run(duration, save_every)
+        if check_step:
+            warn_of_step(run)
+        return run
+
+    def _run(self, duration: float, save_every: int = 1) -> Run:
+        """`run` without a warning."""
         self._ready()
         s = spanned(self._s, duration, save_every, self._steps)
         compiled = s.function is None and not s.tableau.adaptive

@@ -33,6 +33,7 @@ SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
 RETURNED = 2**25 - 2**16  # bytes of the largest array that glibc takes as a measure
 SUMMERS, SUMMING = 2, 4  # launches summed up at a time, by how many threads: much of it is Python
+LOOKED = 16  # samples whose step is looked at, and one in 20 at most
 PROBED = 16  # samples tried to learn how many numbers a function returns
 
 
@@ -159,6 +160,22 @@ class Case:
         if not ensemble.streams or not ensemble.values([draw], 1)[0].reasons[0]:
             return ""
         return ensemble.replay(draw.part(slice(1))).message
+
+    def coarse_step(self) -> str:
+        """That the step is too coarse for one of the first samples, in words; or ""."""
+        if self.evaluate is not None or not self.simulated or not compiling():
+            return ""
+        draw = self.draw(0, min(self.samples, max(2, min(LOOKED, self.samples // 20))))
+        groups = self._starting(draw)
+        if not groups:
+            return ""
+        some = draw.part(groups[0].samples)
+        error = self.ensemble(groups[0].alternatives).step_error(some, 1)
+        if error is None:
+            return ""
+        found = error._replace(arm=()).finding(self.robot)
+        sample = f"sample {some.index[error.arm[0]]} of the study, one of {len(some)} looked at"
+        return f"{sample}: {found.where}: {found.what}; {found.remedy}"
 
     # what every sample gives
 

@@ -20,12 +20,14 @@ from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError
 from ..ik.driven import deciding, positions_along
 from ..simulation.assembly import Assembly
-from ..simulation.loop import CHUNK, Loop, MachineLoop, Simulation, loop_of
+from ..simulation.loop import CHUNK, Loop, MachineLoop, Simulation, fixed_steps, loop_of
 from ..simulation.measures import LEFT, Measures, Span
+from ..simulation.record import RunRecorder
 from ..simulation.run import Run
 from ..simulation.settings import Settings, settings, spanned, started
 from ..simulation.signals import Signal, reference_signal
 from ..simulation.simulator import Simulator
+from ..simulation.step_check import Loops, StepError, step_check
 from ..trajectory.trajectory import State, Trajectory
 from ..user_code import location
 from .scatter import Draw
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from .case import Case
 
 ROWS = 2.5e8  # bytes of stored motion at a time
+RECORDED = 4000  # instants of a run that are recorded to look at its step
 TOGETHER = 256  # arms whose motion is stored at a time
 DIVERGED = "diverged"
 
@@ -178,6 +181,26 @@ class Ensemble:
             reasons[k] = DIVERGED if np.isnan(left[k]) else _diverged_at(left[k])
         return Values(values, reasons)
 
+    # the step
+
+    def step_error(self, draw: Draw, threads: int | None) -> StepError | None:
+        """Error of the step in some samples, as `Run.step_error`; None too where it is unknown.
+
+        Functions as controllers are not called for it.
+        """
+        s = self.s
+        if s.function is not None or s.tableau.adaptive or s.device is not None:
+            return None
+        if not self.streams:
+            return self._run(draw, threads).step_error
+        s = replace(self.started(draw, s, threads), save_every=max(1, s.steps // RECORDED))
+        m, loop = self.assembly, self._loop(s)
+        x, recorder = m.start(s), RunRecorder(s, m)
+        start = x.copy()
+        fixed_steps(Simulation(s, m, x), loop, recorder)
+        loops = Loops(lambda: loop, lambda: loop_of([m.plant_task], s))
+        return recorder.run(step_check(recorder, start, loops)).step_error
+
     # measures of whole runs
 
     def _stored(self, draw: Draw, threads: int | None) -> Values:
@@ -218,7 +241,7 @@ class Ensemble:
             return self._prescribed(draw)
         sim = self.simulator
         sim._reset(self.started(draw, sim._given, threads))
-        return sim.run(self.s.duration)
+        return sim._run(self.s.duration)
 
     @property
     def simulator(self) -> Simulator:
@@ -262,7 +285,7 @@ class Ensemble:
             return _member(self._prescribed(draw), 0, robot)
         sim = self.simulator
         sim._reset(replace(self.started(draw, sim._given, None), shape=()))
-        return replace(sim.run(self.s.duration), robot=robot)
+        return replace(sim._run(self.s.duration), robot=robot)
 
 
 def _with_encoder_offsets(case: "Case", options: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
