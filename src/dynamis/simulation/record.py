@@ -114,7 +114,7 @@ class RunRecorder:
 
     def _lost_loops(self, row: int, member: int = 0) -> str:
         """Reason why the loops were lost before `row`; "" if they were not."""
-        if row == 0 or not self.s.robot.model.closures:
+        if row == 0:
             return ""
         from .lost_loops import why_lost
 
