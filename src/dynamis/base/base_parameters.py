@@ -9,10 +9,9 @@ import numpy as np
 from ..arguments import number, strict, whole
 from ..compile.arrays import as_batch, finite
 from ..errors import OptionError, warn
-from ..ik.driven import random_motion
+from ..ik.driven import Motion, random_motion
 from ..lazy import cached_property
 from ..model.parameters import labels, parameter_names, parameter_places
-from ..robot.preflight import random_positions
 from .groupings import (
     BODY,
     TOLERANCE,
@@ -255,12 +254,8 @@ def significance(
     base = base_parameters(robot)
     rng = np.random.default_rng(seed)
 
-    def states() -> Sequence[np.ndarray]:
-        if robot.model.closures:
-            return random_motion(robot, samples, rng, speed, acceleration)
-        q = random_positions(robot, samples, rng)
-        qd, qdd = rng.uniform(-1, 1, size=(2, samples, robot.n))
-        return [q, speed * qd, acceleration * qdd]
+    def states() -> Motion:
+        return random_motion(robot, samples, rng, speed, acceleration)
 
     Y = base.regressor(*states())
     shares = 100 * _relative(Y * base.values, Y @ base.values)

@@ -76,13 +76,13 @@ def _state(
     robot: Robot, q: str | None, qd: str | None, qdd: str | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, qd and qdd; of a mechanism with closures, rates of the drives move the others."""
-    where = robot.home if robot.model.closures and q is None else place(robot, q, "q")
+    where = place(robot, q, "q")
 
     def given(name: str, words: str | None) -> np.ndarray:
         if words is None:
             return np.zeros(robot.dof)
         count = len(listed(words, "numbers", name))
-        drives = robot.model.closures and count == robot.dof
+        drives = count == robot.dof != robot.n
         return (
             np.array(listed(words, "numbers", name))
             if drives
@@ -90,9 +90,8 @@ def _state(
         )
 
     rates, more = given("qd", qd), given("qdd", qdd)
-    if robot.model.closures:
-        rates = rates if len(rates) == robot.n else robot.joint_rates(where, rates)
-        more = more if len(more) == robot.n else robot.joint_accelerations(where, rates, more)
+    rates = rates if len(rates) == robot.n else robot.joint_rates(where, rates)
+    more = more if len(more) == robot.n else robot.joint_accelerations(where, rates, more)
     return where, rates, more
 
 

@@ -29,9 +29,8 @@ def run(*, json: Json = False) -> int:
 
 def _entry(name: str) -> dict[str, Any]:
     robot = load(name)
-    joints = robot.model.joint_letters
-    if robot.model.closures:
-        joints += f", {robot.model.size_text.rpartition(', ')[2]}"
+    _, *counts = robot.model.size_text.split(", ")  # of a mechanism with closures: the last ones
+    joints = ", ".join([robot.model.joint_letters, *counts[-1:]])
     return {
         "name": name,
         "joints": joints,

@@ -89,10 +89,8 @@ def _at(robot: Robot, q: np.ndarray) -> dict[str, Any]:
     tool, weight, mass = (kernel(q) for kernel in kernels)
     found = {"q": q, "tool": tool, "gravity_torque": weight, "mass_matrix": mass}
     if robot.model.springs:
-        torque = robot.spring_torque(q)
-        if robot.model.closures:  # of the independent joints, like the others
-            torque = robot.joint_rates(q, np.eye(robot.dof)) @ torque
-        found["spring_torque"] = torque
+        by_joint = robot.joint_rates(q, np.eye(robot.dof))  # of the independent ones, like others
+        found["spring_torque"] = by_joint @ robot.spring_torque(q)
     return found
 
 
@@ -203,8 +201,7 @@ def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
     if model.springs:
         rows = [spring_row(spring, model.base_name) for spring in model.springs]
         yield "springs (SI)", (SPRING_COLUMNS,), rows
-    if model.closures:
-        rows = [closure_row(closure) for closure in model.closures]
+    if rows := [closure_row(closure) for closure in model.closures]:
         yield "closures (m, rad)", (CLOSURE_COLUMNS,), rows
 
 

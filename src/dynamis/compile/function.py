@@ -7,7 +7,7 @@ Both are functions of the same kind again, so derivatives of any order are.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -151,14 +151,12 @@ def kernel_function(kernel: Kernel, model: Model, parameters: bool = False) -> F
     outputs = tuple(Port(name, shape_of(s, model)) for name, s in kernel.outputs.items())
 
     def columns(given: Columns) -> list[Any]:
-        from .programs import chain_for, compared, results_of
+        from .programs import candidates, chain_for, results_of
         from .tracer import nested
 
         values = nested(given[-1], inputs[-1].shape) if parameters else None
         own = len(kernel.inputs)
-        row = kernel
-        if kernel.cheapest and not kernel.options and not model.closures:
-            row = replace(kernel, options={"method": compared(model)[0]})
+        row = candidates(kernel, model)[0]
         c: Chain = chain_for(row, model, values)
         return results_of(row, c, given[:own], inputs[:own])
 

@@ -145,12 +145,15 @@ def program(
     Forward dynamics without a method takes the one with the fewest operations. `ready` is a chain
     to trace as it stands.
     """
-    if kernel.cheapest and not kernel.options and not model.closures:
-        methods = compared(model)
-        candidates = [replace(kernel, options={"method": method}) for method in methods]
-        traced = [traced_program(k, model, parameters, ready) for k in candidates]
-        return min(traced, key=lambda p: p.cost.total)
-    return traced_program(kernel, model, parameters, ready)
+    traced = [traced_program(k, model, parameters, ready) for k in candidates(kernel, model)]
+    return min(traced, key=lambda p: p.cost.total) if len(traced) > 1 else traced[0]
+
+
+def candidates(kernel: Kernel, model: Model) -> list[Kernel]:
+    """A row by each method that is compared for the fewest operations; else the row itself."""
+    if not kernel.cheapest or kernel.options or model.closures:
+        return [kernel]
+    return [replace(kernel, options={"method": method}) for method in compared(model)]
 
 
 def cost(kernel: Kernel, model: Model) -> Cost:

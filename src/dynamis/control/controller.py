@@ -23,7 +23,7 @@ from ..arguments import a_robot, check_fields, checked, choice, passed_on, posit
 from ..compile.arrays import NUMPY, finite, numbers, one_sample
 from ..errors import OptionError, ShapeError, counted, did_you_mean, shown
 from ..lazy import once
-from ..robot.arm import Arm, DriveArm, arm_of
+from ..robot.arm import Arm, arm_of
 from ..robot.user_function import over_symbols
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import Scalars, less, plus
@@ -429,19 +429,18 @@ def refuse_passive(robot: "Robot", tau: np.ndarray, what: str) -> None:
             )
 
 
-# all joints of a closed mechanism, found at every sample from where they were at the one before
-
-JOINTS = "joints"  # name of the part of a state that holds their positions
+# all joints of a closed mechanism, found at every sample from where they were at the one before;
+# those of an open arm are measured
 
 
 def drives_at_first(
     model: "Robot", q: Scalars, fn: Functions, joints: Scalars | None = None
-) -> DriveArm:
-    """A closed mechanism as its control computer sees it before the first sample.
+) -> Arm:
+    """A robot as its control computer sees it before the first sample.
 
     `joints` are those on the way from home, where they were found before.
     """
-    arm = _drives(model, fn)
+    arm = arm_of(model, fn, computer=True)
     if joints is None:
         joints = arm.approached(model.home.tolist(), q)
     return arm.near(joints, q, sampled=False)
@@ -449,18 +448,12 @@ def drives_at_first(
 
 def approach(model: "Robot", joints: Scalars, q: Scalars, share: Any, fn: Functions) -> Scalars:
     """All joints with the drives a share of the way from home to q; one step of that way."""
-    return _drives(model, fn).approach(joints, q, share, model.home.tolist())
+    return arm_of(model, fn, computer=True).approach(joints, q, share, model.home.tolist())
 
 
-def drives_at(model: "Robot", joints: Scalars, q: Scalars, fn: Functions) -> DriveArm:
-    """A closed mechanism as its control computer sees it at a sample."""
-    return _drives(model, fn).near(joints, q)
-
-
-def _drives(model: "Robot", fn: Functions) -> DriveArm:
-    arm = arm_of(model, fn, computer=True)
-    assert isinstance(arm, DriveArm)
-    return arm
+def drives_at(model: "Robot", joints: Scalars, q: Scalars, fn: Functions) -> Arm:
+    """A robot as its control computer sees it at a sample; `joints` are those of its memory."""
+    return arm_of(model, fn, computer=True).near(joints, q)
 
 
 # a torque limit, and an integral that does not wind up behind it

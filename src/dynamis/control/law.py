@@ -309,8 +309,8 @@ class Law:
         first = Sample(0.0, q, qd, SimpleNamespace(**gains))
         arm, found = arm_of(self.model, fn, computer=True), {}
         if self.finds_joints:
-            arm = drives = drives_at_first(self.model, q, fn, joints)
-            found = {"computer.joints": list(drives.joints)}
+            arm = drives_at_first(self.model, q, fn, joints)
+            found = {f"computer.{k}": v for k, v in arm.memory.items()}
         own = begun(self.controller, arm, first)
         rate = 0.0 if self.velocity == "measured" else NO_SPEED
         return {
@@ -400,8 +400,8 @@ class Law:
         """The model the controller computes with, and the joints found of a closed mechanism."""
         if not self.finds_joints:
             return arm_of(self.model, fn, computer=True), {}
-        drives = drives_at(self.model, x["computer.joints"], place, fn)
-        return drives, {"computer.joints": list(drives.joints)}
+        arm = drives_at(self.model, x["computer.joints"], place, fn)
+        return arm, {f"computer.{k}": v for k, v in arm.memory.items()}
 
     def _limited(
         self, tau: Sequence[Any], safe: Sequence[Any], good: Any, fn: Functions

@@ -83,8 +83,6 @@ class MomentumObserver(Observer):
         slow = np.full(model.n, np.finfo(float).tiny)
         rest = model.friction_torque(np.zeros(model.n))
         sides = np.sort([model.friction_torque(v) - rest for v in (slow, -slow)], axis=0)
-        if not model.model.closures:
-            return sides
         Z = model.joint_rates(model.home, np.eye(model.dof))  # of all joints, by drive
         return np.stack([np.minimum(Z * sides[0], Z * sides[1]).sum(axis=1),
                          np.maximum(Z * sides[0], Z * sides[1]).sum(axis=1)])  # fmt: skip

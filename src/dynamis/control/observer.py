@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..arguments import strict
 from ..compile.service import Key, traced
 from ..lazy import cached_property
-from ..robot.arm import arm_of
+from ..robot.arm import JOINTS
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from .controller import (
-    JOINTS,
     Block,
     Sample,
     Scalars,
@@ -51,22 +50,18 @@ class Observer(Block):
     def _begun(self, robot: "Robot", sample: Sample, fn: Functions) -> dict[str, list[Any]]:
         """Its state before the first sample; of closed mechanisms with all joints."""
         model = self.watched(robot)
-        if not model.model.closures:
-            return begun(self, arm_of(model, fn, computer=True), sample)
         arm = drives_at_first(model, sample.q, fn)
-        return {**begun(self, arm, sample), JOINTS: list(arm.joints)}
+        return {**begun(self, arm, sample), **arm.memory}
 
     def _stepped(
         self, robot: "Robot", sample: Sample, fn: Functions
     ) -> tuple[list[Any], dict[str, list[Any]]]:
         """External torque and the state after a sample."""
         model = self.watched(robot)
-        if not model.model.closures:
-            return stepped(self, arm_of(model, fn, computer=True), sample)
         state = dict(vars(sample.state))
-        arm = drives_at(model, state.pop(JOINTS), sample.q, fn)
+        arm = drives_at(model, state.pop(JOINTS, ()), sample.q, fn)
         torque, after = stepped(self, arm, sample._replace(state=SimpleNamespace(**state)))
-        return torque, {**after, JOINTS: list(arm.joints)}
+        return torque, {**after, **arm.memory}
 
 
 @dataclass(frozen=True, eq=False)

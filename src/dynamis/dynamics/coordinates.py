@@ -34,7 +34,7 @@ from .closed import (
     sparse_times,
     squared,
 )
-from .closures import closure_jacobian, closure_jacobian_dot
+from .closures import closure_error, closure_jacobian, closure_jacobian_dot
 from .forward_dynamics import solve
 
 
@@ -46,6 +46,11 @@ class Coordinates(Protocol):
     """
 
     drives: Sequence[int]  # joints that have one
+
+    @property
+    def status(self) -> Any:
+        """0: q closes and the loops are sound; 1: near a singular configuration; 2: it does not."""
+        ...
 
     def free(self, values: Scalars) -> Scalars:
         """Values of the free coordinates among those of all joints."""
@@ -105,6 +110,8 @@ class Coordinates(Protocol):
 class Free:
     """The coordinates of an open arm: every joint moves by itself."""
 
+    status = 0.0
+
     def __init__(self, chain: Chain, fn: Functions):
         self.drives, self.fn = range(chain.n), fn
 
@@ -157,12 +164,32 @@ class Closed:
         self.mobility: Mobility = mobility(chain)
         self.drives = chain.active
 
+    def closing_step(self, largest: float) -> list[Any]:
+        """q after one of Newton's steps that closes the loops by the dependent joints.
+
+        J_d dx = -e, each dx held to `largest`; none where J_d is singular.
+        """
+        errors, fn = closure_error(self.chain, self.q, self.fn), self.fn
+        right = [-errors[row] for row in self.mobility.rows]
+        step = sparse_times(transposed(self.dependent), self.gram.solve(right))
+        moved = list(self.q)
+        for k, dx in zip(self.mobility.dependent, step, strict=True):
+            held = fn.max(-largest, fn.min(dx, largest))
+            moved[k] = moved[k] + fn.select(self.gram.sound > 0.0, held, 0.0)
+        return moved
+
     # J and what follows from it
 
     @cached_property
     def J(self) -> Rows:
         """Rows that count of the Jacobian of the closures, over all joints."""
         return counting_rows(self.chain, closure_jacobian(self.chain, self.q, self.fn))
+
+    @property
+    def status(self) -> Any:
+        """0: q closes and the loops are sound; 1: near a singular configuration; 2: it does not."""
+        select = self.fn.select
+        return select(self.closes > 0.0, select(self.gram.sound > 0.0, 0.0, 1.0), 2.0)
 
     @cached_property
     def dependent(self) -> Rows:

@@ -17,9 +17,8 @@ from typing import Any
 from ..errors import OptionError, counted
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars, plus, transposed
-from .closed import Rows, mobility, or_nan, sparse_inner, sparse_times
-from .closures import closure_error
+from ..spatial.vectors import Scalars, plus
+from .closed import Rows, mobility, or_nan, sparse_inner
 from .coordinates import Closed
 
 STEPS = 3  # from the sample before: drives that moved by 0.01 rad leave 1e-16
@@ -148,7 +147,7 @@ def followed(
     q = _placed(chain, drives, near)
     before = Closed(chain, q, fn) if sampled else None
     for _ in range(steps):
-        q = newton_step(chain, q, fn)
+        q = Closed(chain, q, fn).closing_step(LARGEST)
     return Placed(chain, q, fn, before)
 
 
@@ -166,7 +165,7 @@ def approach(
     """All joints with the drives a share of the way from home to where they are."""
     start = (home[k] for k in chain.active)
     part = [a + share * (b - a) for a, b in zip(start, drives, strict=True)]
-    return newton_step(chain, _placed(chain, part, q), fn)
+    return Closed(chain, _placed(chain, part, q), fn).closing_step(LARGEST)
 
 
 def _placed(chain: Chain, drives: Scalars, q: Scalars) -> list[Any]:
@@ -174,17 +173,4 @@ def _placed(chain: Chain, drives: Scalars, q: Scalars) -> list[Any]:
     places, moved = {k: i for i, k in enumerate(chain.active)}, list(q)
     for k in mobility(chain).independent:
         moved[k] = drives[places[k]]
-    return moved
-
-
-def newton_step(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
-    """One step that closes the loops by the dependent joints."""
-    found, errors = Closed(chain, q, fn), closure_error(chain, q, fn)
-    right = [-errors[row] for row in found.mobility.rows]
-    columns = transposed(found.dependent)
-    step = sparse_times(columns, found.gram.solve(right))
-    moved = list(q)
-    for k, dx in zip(found.mobility.dependent, step, strict=True):
-        guarded = fn.max(-LARGEST, fn.min(dx, LARGEST))
-        moved[k] = moved[k] + fn.select(found.gram.sound > 0.0, guarded, 0.0)
     return moved

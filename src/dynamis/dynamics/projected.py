@@ -68,9 +68,7 @@ def drive_jacobian(
 
 def closure_status(chain: Chain, q: Scalars, fn: Functions) -> Any:
     """0: q closes and the loops are sound; 1: near a singular configuration; 2: it does not."""
-    on = Closed(chain, q, fn)
-    sound = on.gram.sound
-    return fn.select(on.closes > 0.0, fn.select(sound > 0.0, 0.0, 1.0), 2.0)
+    return coordinates(chain, q, fn).status
 
 
 # dynamics

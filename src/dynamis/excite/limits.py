@@ -179,15 +179,12 @@ def _center(robot: "Robot", center: Any) -> np.ndarray:
 
 def _closed(robot: "Robot", q: np.ndarray) -> np.ndarray:
     """A configuration; one that does not close is refused."""
-    if robot.model.closures:
-        refuse_unclosed(robot, q)
+    refuse_unclosed(robot, q)
     return q.copy()
 
 
 def _followed(robot: "Robot", center: np.ndarray) -> np.ndarray:
     """Where all joints are with the drives of a closed mechanism there, moved from its home."""
-    if not robot.model.closures:
-        return center
     found = follow(robot, robot.home, center)
     if found.reason:
         raise OptionError(

@@ -78,10 +78,10 @@ def export(
                 f"{kernel.name!r} of {robot.n} joints is more than {LIMIT} operations",
                 f"export its column: {column.name!r}",
             )
-        if kernel.solves and not robot.model.closures:
-            robot._refuse_singular(np.linspace(0.1, 1.0, robot.n))
     if robot.model.closures:
         refuse_coarse(robot, dtype)
+    elif any(kernel.solves for kernel in kernels):
+        robot._refuse_singular(np.linspace(0.1, 1.0, robot.n))
     programs = {kernel.name: program(kernel, robot.model) for kernel in kernels}
     model = f"{identifier(robot.model.name)}_robot.toml"  # never the user's own file
     told = {"target": target, "dtype": dtype, "optimise": optimise}

@@ -27,7 +27,6 @@ from ..arguments import checked, number, whole
 from ..base.groupings import lstsq, scaled
 from ..errors import DynamisError, OptionError
 from ..logs.log import Log
-from ..model.closure import refuse_closures
 from .deviations import correlation_time, smoother
 from .estimate import Estimate, validation
 from .feasible import feasible, links_of, physical
@@ -233,7 +232,7 @@ def output_error(
     velocity_filter=...), without counts and noise. `step` is the relative change of an unknown in
     the Jacobian. A physical estimate stays physical.
     """
-    refuse_closures(estimate.unknowns.robot.model.closures, "refine", "estimate.values as they are")
+    estimate.unknowns.robot.model.refuse_closures("refine", "estimate.values as they are")
     whole(iterations, "iterations")
     number(step, "step", "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
     unknowns, full = estimate.unknowns, np.array(estimate.full)

@@ -76,8 +76,6 @@ def refuse(
 
 def _open(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
     """Rows of a closed mechanism whose loops cannot be closed, or are nearly singular."""
-    if not robot.model.closures:
-        return
     bad = np.isnan(assembly(robot).positions(log.q)).any(axis=1)
     if not bad.any():
         return
@@ -322,10 +320,9 @@ class Excerpt:
 
         Infinite for a closed mechanism that does not close in half of the rows.
         """
-        if unknowns.robot.model.closures:
-            weight = self.closing(unknowns)[1].any(axis=1)
-            if weight.sum() < HALF * self.weight.any(axis=1).sum():
-                return np.full(unknowns.rows, np.inf)
+        weight = self.closing(unknowns)[1].any(axis=1)
+        if weight.sum() < HALF * self.weight.any(axis=1).sum():
+            return np.full(unknowns.rows, np.inf)
         info, x = self.fitted(unknowns, tau)
         return np.sqrt(info.residuals(x) / np.maximum(info.torques, 1e-300))
 

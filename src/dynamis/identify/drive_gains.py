@@ -19,7 +19,6 @@ from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, counted
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
-from ..model.closure import refuse_closures
 from .information import triangle
 from .payload import changed_friction, friction_columns, payload_columns, same_motion
 from .processing import HIGHEST, KEPT, Processing, Samples, checked_logs, lowpass, prepare
@@ -95,7 +94,7 @@ def identify_drive_gains(
     start the search. `friction` is what the load may change of it; `cutoff` (Hz) low-passes both
     sides; `draws` of blocks of time give the standard deviations.
     """
-    refuse_closures(robot.model.closures, "identify_drive_gains", "a log in N m or N")
+    robot.model.refuse_closures("identify_drive_gains", "a log in N m or N")
     checked_logs(free, robot, "free")
     checked_logs(loaded, robot, "loaded")
     mass = positive(mass, "mass", "the load's kilograms")

@@ -585,10 +585,7 @@ def total_covariance(
 def gravity_unknowns(unknowns: Unknowns) -> np.ndarray:
     """Which bodies' unknowns gravity shows: their columns of Y(q, 0, 0) are not zero, (m,) bool."""
     robot, rng = unknowns.robot, np.random.default_rng(0)
-    if robot.model.closures:
-        q = random_motion(robot, POSES, rng).q
-    else:
-        q = rng.uniform(-np.pi, np.pi, (POSES, robot.n))
+    q = random_motion(robot, POSES, rng).q
     rest = np.zeros_like(q)
     size = np.abs(unknowns.regressor(q, rest, rest)).max(axis=(0, 1))
     return np.logical_and(size > 1e-9, np.isin(unknowns.kinds, RIGID))

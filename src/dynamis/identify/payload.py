@@ -17,7 +17,6 @@ from ..errors import OptionError
 from ..ik.driven import alike, assembly
 from ..lazy import cached_property
 from ..logs.log import Log, interpolated
-from ..model.closure import refuse_closures
 from ..robot.closing import tree_of
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, to_com, to_com_slope, transformed
@@ -145,7 +144,7 @@ def identify_payload(
     if free is not None:
         (free,) = checked_logs(free, robot, "free")
     if robot.rubs_under_load:
-        refuse_closures(robot.model.closures, "identify_payload with friction under load")
+        robot.model.refuse_closures("identify_payload with friction under load")
     model = changed_friction(friction)
     shift = None if free is None else same_motion(free, log)
     motions = prepare(log, how, robot=bare)[0]
@@ -185,7 +184,7 @@ class Gears:
         motion = samples.q, samples.qd, samples.qdd
         warm = samples.temperature
         self.lossy, self.tau = bare.rubs_under_load, torque_of(bare, samples)
-        if bare.model.closures:
+        if not self.lossy:
             return
         self.share = bare.load_shares(samples.qd)
         self.other = bare.friction_torque(samples.qd, temperature=warm)
@@ -214,7 +213,7 @@ def payload_columns(robot: "Robot", samples: Samples, threads: int | None = None
     for k in range(0, len(samples), BLOCK):
         part = samples.rows(k, k + BLOCK)
         Y = tree.regressor(part.q, part.qd, part.qdd, threads=threads)[..., first : first + 10]
-        Y = assembly(robot).lowered(part.q, Y) if robot.model.closures else Y
+        Y = assembly(robot).lowered(part.q, Y)
         parts.append(Y @ A)
     return np.concatenate(parts)
 

@@ -33,7 +33,6 @@ from ..dynamics.tool_body import momentum_columns
 from ..errors import OptionError
 from ..lazy import cached_property, once
 from ..logs.log import LONG_GAP, Log
-from ..model.closure import refuse_closures
 from ..robot.arm import Arm
 from ..simulation.run import Run
 from ..spatial.functions import MATH, Functions
@@ -114,7 +113,7 @@ class PayloadObserver(Observer):
     def watched(self, robot: "Robot") -> "Robot":
         """The arm without payload."""
         given = super().watched(robot)
-        refuse_closures(given.model.closures, "PayloadObserver")
+        given.model.refuse_closures("PayloadObserver")
         if given.model.payload is None:
             return given
         return once(given, "bare", lambda: given._with_model(payload=None))

@@ -18,7 +18,6 @@ from ..errors import ClosureError, OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..logs.checks import without_spikes
 from ..logs.log import Log, interpolated, stretches
-from ..model.closure import refuse_closures
 from .unknowns import Unknowns, reference_temperatures
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ class Samples:
 def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
     """Torque that a robot needs in the rows of a log, (N, rows)."""
     warm = samples.temperature
-    if warm is not None and robot.model.closures:  # passive joints at their reference
+    if warm is not None:  # passive joints at their reference
         warm = np.tile(reference_temperatures(robot), (len(samples), 1))
         warm[:, samples.columns] = samples.temperature
     motion = samples.q, samples.qd, samples.qdd
@@ -126,10 +125,9 @@ def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
 
 def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
     """A Log or several, of the robot's joints; of a closed mechanism the columns of its drives."""
-    if robot.model.closures:
-        robot._check_drives(None)
-        if robot.driven != robot.independent:
-            refuse_closures(True, "identification with more drives than degrees of freedom")
+    robot._check_drives()
+    if robot.driven != robot.independent:
+        robot.model.refuse_closures("identification with more drives than degrees of freedom")
     found = [log] if isinstance(log, Log) else list(log) if isinstance(log, (list, tuple)) else None
     if not found or not all(isinstance(x, Log) for x in found):
         raise OptionError(
@@ -137,14 +135,12 @@ def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
         )
     names = robot.drive_names
     for k, one in enumerate(found):
-        if robot.model.closures and one.n == robot.n:  # passive joints follow the drives
+        if one.n == robot.n != len(names):  # passive joints follow the drives
             found[k] = of_joints(one, list(robot.driven))
         elif one.n != len(names):
-            what = "drives" if robot.model.closures else "joints"
             raise ShapeError(
                 f"{name} {one.name!r} has {counted(one.n, 'joint')}, robot {robot.name!r} has "
-                f"{len(names)} "
-                f"{what}: {', '.join(names)}"
+                f"{len(names)} {robot.model.driven_word}: {', '.join(names)}"
             )
     return found
 
@@ -326,7 +322,7 @@ def prepare(
     shortest = max(16, int(3.0 * chosen.rate / chosen.cutoff))  # type: ignore[operator]
     pieces = [p for p in log.pieces() if len(p) >= shortest] or [log]
     found = [_samples(piece, chosen, thin, quasi_static) for piece in pieces]
-    if robot is None or not robot.model.closures:
+    if robot is None:
         return found, chosen
     closed: list[Samples] = []
     left = list(zip(pieces, found, strict=True))
@@ -344,7 +340,7 @@ def prepare(
             f"no part of log {log.name!r} is a motion that closes the loops of {robot.name!r}",
             "check the columns, their signs and zeros, and that robot.home is in its assembly",
         )
-    return sorted(closed, key=lambda s: s.t[0]), chosen
+    return sorted(closed, key=lambda s: s.t[:1].tolist()), chosen
 
 
 def _with_all_joints(robot: "Robot", samples: Samples) -> Samples:

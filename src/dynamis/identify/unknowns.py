@@ -18,7 +18,6 @@ from ..errors import ModelError, OptionError, shown
 from ..ik.driven import Motion, alike, assembly
 from ..lazy import cached_property
 from ..model.check.finding import Finding
-from ..model.closure import refuse_closures
 from ..model.friction import Friction, sides
 from ..model.link import Link
 from ..model.parameters import parameter_names, parameter_places
@@ -97,8 +96,6 @@ class Unknowns:
 
     def motion(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Motion:
         """The motion of all joints from that of the logged ones, (N, n); NaN: it does not close."""
-        if not self.robot.model.closures:
-            return Motion(q, qd, qdd)
         return assembly(self.robot).motion(q, qd, qdd)
 
     @cached_property
@@ -108,8 +105,6 @@ class Unknowns:
 
     def _of_drives(self, q: np.ndarray, torques: np.ndarray) -> np.ndarray:
         """Torques of drives that do the work of those of all joints (N, n, ...): Z^T torques."""
-        if not self.robot.model.closures:
-            return torques
         return assembly(self.robot).lowered(q, torques)
 
     def of_kind(self, *kinds: str) -> np.ndarray:
@@ -361,7 +356,7 @@ def unknowns(
     friction = friction.described_by(robot)
     sought = passive_joints(robot, passive)
     if "load" in friction.columns:
-        refuse_closures(robot.model.closures, "friction under load", "friction='smooth'")
+        robot.model.refuse_closures("friction under load", "friction='smooth'")
     shaped = alike(robot, friction.applied(robot))
     base = _base_parameters(robot, rotors)
     parameters = _Parameters(parameter_names(shaped.model))

@@ -1,5 +1,7 @@
 """All joints of closed mechanisms from their drives, many samples at once, within one assembly.
 
+Those of open arms are the joints that are given.
+
 Samples start at the nearest configuration that is known, and are followed from there (`follow`).
 One that does not close, or comes near a configuration in which the drives decide nothing, is left
 out.
@@ -13,7 +15,7 @@ from ..dynamics.mobility import known_assemblies
 from ..errors import ClosureError, OptionError, counted
 from ..lazy import once
 from ..robot.closing import undriven
-from .assemble import refuse_open_arms
+from ..robot.preflight import random_positions
 from .follow import REACHED, STEP, fastest, follow, follow_many
 from .geometry import outside, turning
 from .tangent import joint_scale
@@ -44,7 +46,6 @@ class DrivenAssembly:
     """
 
     def __init__(self, robot: "Robot", start: np.ndarray | None = None):
-        refuse_open_arms(robot)
         self.robot = robot.with_closure_limits(nan=True)
         self.drives = list(robot.independent)
         self.scale = joint_scale(robot)
@@ -110,9 +111,13 @@ class DrivenAssembly:
         found = Motion(q, *np.full((2, *q.shape), np.nan))
         if good.any():
             v, a = (np.asarray(x, dtype=float)[good] for x in (qd_active, qdd_active))
-            found.qd[good] = self.robot.joint_rates(q[good], v)
-            found.qdd[good] = self.robot.joint_accelerations(q[good], found.qd[good], a)
+            _, found.qd[good], found.qdd[good] = self.moved(q[good], v, a)
         return found
+
+    def moved(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Motion:
+        """The motion of all joints at q (N, n) from that of the independent ones, (N, dof)."""
+        qd = self.robot.joint_rates(q, v)
+        return Motion(q, qd, self.robot.joint_accelerations(q, qd, a))
 
     def lowered(self, q: np.ndarray, torques: np.ndarray) -> np.ndarray:
         """Z^T of torques of all joints (N, n, m): those of the drives that do the same work."""
@@ -152,15 +157,44 @@ class DrivenAssembly:
         return kept[:count]
 
 
-def assembly(robot: "Robot") -> DrivenAssembly:
+class OpenArm:
+    """All joints of an arm without closures: every one moves by itself."""
+
+    def __init__(self, robot: "Robot"):
+        self.robot = robot
+
+    def positions(self, q_active: Any) -> np.ndarray:
+        """q as it is given, (N, n)."""
+        return np.array(q_active, dtype=float)
+
+    def motion(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Motion:
+        """The motion as it is given, each (N, n)."""
+        return Motion(q, qd, qdd)
+
+    moved = motion
+
+    def lowered(self, q: np.ndarray, torques: np.ndarray) -> np.ndarray:
+        """Torques (N, n, m) as they are."""
+        return torques
+
+    def drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Random configurations within limits, (count, n)."""
+        return random_positions(self.robot, count, rng)
+
+
+def assembly_from(robot: "Robot", start: np.ndarray | None = None) -> DrivenAssembly | OpenArm:
+    """All joints of a robot by its independent ones, in the assembly of `start` where it counts."""
+    return DrivenAssembly(robot, start) if robot.model.closures else OpenArm(robot)
+
+
+def assembly(robot: "Robot") -> DrivenAssembly | OpenArm:
     """That of `robot.home`, made once."""
-    return once(robot, "assembly", lambda: DrivenAssembly(robot))
+    return once(robot, "assembly", lambda: assembly_from(robot))
 
 
 def alike(robot: "Robot", other: "Robot") -> "Robot":
     """The other robot, which moves as this one does: what is known of its assembly is shared."""
-    if robot.model.closures:
-        once(other, "assembly", lambda: assembly(robot))
+    once(other, "assembly", lambda: assembly(robot))
     return other
 
 
@@ -184,9 +218,7 @@ def random_motion(
             "give a configuration in the middle of the joint limits in [configurations]",
         )
     v, a = rng.uniform(-1.0, 1.0, size=(2, count, robot.dof))
-    v, a = speed * v, acceleration * a
-    qd = own.robot.joint_rates(q, v)
-    return Motion(q, qd, own.robot.joint_accelerations(q, qd, a))
+    return own.moved(q, speed * v, acceleration * a)
 
 
 def deciding(robot: "Robot", what: str) -> list[int]:
@@ -201,9 +233,14 @@ def deciding(robot: "Robot", what: str) -> list[int]:
     return [robot.driven.index(k) for k in robot.independent]
 
 
-def positions_along(robot: "Robot", start: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """All joints (K, n) where the independent ones are at rows (K, dof), led there from `start`."""
-    found = DrivenAssembly(robot, start).positions(rows)
+def motion_along(robot: "Robot", start: np.ndarray, *given: np.ndarray) -> Motion:
+    """The motion of all joints (K, n) from that given of the independent ones, (K, dof) each.
+
+    They are led there from `start`.
+    """
+    rows, v, a = given
+    own = assembly_from(robot, start)
+    found = own.positions(rows)
     unreached = np.isnan(found[:, 0])
     if unreached.any():
         k = int(np.argmax(unreached))
@@ -212,4 +249,4 @@ def positions_along(robot: "Robot", start: np.ndarray, rows: np.ndarray) -> np.n
             f"robot {robot.name!r} cannot follow its drives to row {k}: {reason}",
             "choose a motion that keeps away from there",
         )
-    return found
+    return own.moved(found, v, a)

@@ -13,7 +13,7 @@ import numpy as np
 from ..compile.arrays import as_batch
 from ..dynamics.mobility import size
 from ..errors import SingularError
-from .assemble import CLOSED, refuse_open_arms
+from .assemble import CLOSED
 from .geometry import pose_scale
 from .tangent import generic_configurations, joint_scale, tool_motions
 from .target import STILL, Target, task_mask
@@ -42,8 +42,10 @@ class Followed(NamedTuple):
 
 
 def follow(robot: "Robot", q: Any, q_active: Any) -> Followed:
-    """From a closed q, with the independent joints moved straight to q_active (dof,)."""
-    refuse_open_arms(robot)
+    """From a closed q, with the independent joints moved straight to q_active (dof,).
+
+    An open arm is where it is asked to be.
+    """
     now = as_batch(q, "q", (robot.n,), f"robot {robot.name!r}")
     goal = as_batch(q_active, "q_active", (robot.dof,), f"the drives of {robot.name!r}")
     found, why = follow_many(robot, now[None], goal[None])
@@ -65,6 +67,9 @@ def follow_many(
     loops = _Loops.of(robot)
     now = np.array(q, dtype=float)
     drives, scale = loops.independent, loops.scale
+    if not loops.dependent:
+        now[:, drives] = q_active
+        return now, np.full(len(now), REACHED)
     Z = loops.rates(now)
     length, why = np.full(len(now), step), np.full(len(now), REACHED)
     rows = np.arange(len(now))
@@ -99,7 +104,7 @@ def follow_many(
 
 @dataclass(frozen=True, eq=False)
 class _Loops:
-    """Conditions of a mechanism, as many as joints follow, and their Jacobian."""
+    """Conditions of a mechanism, as many as joints follow, and their Jacobian; of an arm none."""
 
     robot: "Robot"
     rows: list[int]
@@ -109,10 +114,9 @@ class _Loops:
 
     @classmethod
     def of(cls, robot: "Robot") -> "_Loops":
-        found = robot.chain.mobility
-        assert found is not None
-        rows, independent, dependent = list(found.rows), found.independent, found.dependent
-        return cls(robot, rows, list(independent), list(dependent), joint_scale(robot))
+        found, independent = robot.chain.mobility, robot.independent
+        rows, dependent = ((), ()) if found is None else (found.rows, found.dependent)
+        return cls(robot, list(rows), independent, list(dependent), joint_scale(robot))
 
     def _parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The Jacobian over the dependent joints, and over the independent ones."""
@@ -132,6 +136,8 @@ class _Loops:
     def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Every row after Newton steps of the joints that follow; what stays open, (k,)."""
         q = q.copy()
+        if not self.dependent:
+            return q, np.zeros(len(q))
         e = self.robot.closure_error(q)
         rows = np.arange(len(q))
         for _ in range(NEWTON):

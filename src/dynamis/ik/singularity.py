@@ -78,8 +78,7 @@ def singularity(robot: "Robot", q: Any, task: Any = None, condition: float = NEA
     mask = task_mask(robot, task)
     known: Any = np.isfinite(given).all(axis=-1)
     x = np.where(known[..., None], given, generic_configurations(robot)[0])
-    if robot.model.closures:
-        refuse_unclosed(robot, x)
+    refuse_unclosed(robot, x)
     N = motions(robot, x)
     conditions = condition_numbers(robot, x, N, mask)
     serial, parallel, loops = (np.where(known, v, np.nan) for v in conditions)
@@ -96,8 +95,6 @@ def condition_numbers(
     """Serial, parallel and of the loops, (...,) each, from the motions N at q."""
     tool = tool_motions(robot, q, N)[..., mask, :]
     serial = _condition(tool, task_rank(robot, mask))
-    if not robot.model.closures:
-        return serial, np.ones_like(serial), np.ones_like(serial)
     parallel = _condition(N[..., drives(robot), :], robot.dof)
     return serial, parallel, _condition(scaled_conditions(robot, q), robot.n - robot.dof)
 
@@ -118,7 +115,9 @@ def task_rank(robot: "Robot", mask: np.ndarray) -> int:
 
 
 def _condition(A: np.ndarray, rank: int) -> np.ndarray:
-    """Largest over smallest of the first `rank` singular values, (...,)."""
+    """Largest over smallest of the first `rank` singular values, (...,); 1 where there are none."""
+    if rank == 0:
+        return np.ones(A.shape[:-2])
     s = np.linalg.svd(A, compute_uv=False)
     least = s[..., rank - 1] if s.shape[-1] >= rank else np.zeros(s.shape[:-1])
     return np.where(least > TINY, s[..., 0] / np.maximum(least, TINY), np.inf)

@@ -22,7 +22,7 @@ def motions(robot: "Robot", q: np.ndarray) -> np.ndarray:
 
     Of an open arm: the identity. Slides are measured in sizes of the mechanism.
     """
-    if not robot.model.closures:
+    if robot.dof == robot.n:
         return np.broadcast_to(np.eye(robot.n), (*q.shape[:-1], robot.n, robot.n))
     _, _, Vt = np.linalg.svd(scaled_conditions(robot, q))
     return np.swapaxes(Vt[..., robot.n - robot.dof :, :], -1, -2)
@@ -30,7 +30,8 @@ def motions(robot: "Robot", q: np.ndarray) -> np.ndarray:
 
 def scaled_conditions(robot: "Robot", q: np.ndarray) -> np.ndarray:
     """The closures' Jacobian in scaled units, the rows that count, (..., rows, n)."""
-    assert robot.chain.mobility is not None
+    if robot.chain.mobility is None:
+        return np.zeros((*q.shape[:-1], 0, robot.n))
     rows = list(robot.chain.mobility.rows)
     J = robot.closure_jacobian(q)[..., rows, :]
     angles = np.array(["about" in robot.closure_rows[r] for r in rows])

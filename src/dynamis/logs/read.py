@@ -310,7 +310,7 @@ def _gears_of(
             "leave joints out, or give gear_matrix= in the order of joints",
         )
     model = robot.model
-    links = [x for x in model.links if not (model.closures and x.passive)]
+    links = [x for x, idle in zip(model.links, model.follows, strict=True) if not idle]
     if len(links) != n:
         raise OptionError(
             f"robot {robot.name!r} has {len(links)} motors, {where} gives {n}",

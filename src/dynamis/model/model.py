@@ -13,7 +13,7 @@ from ..lazy import cached_property
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, from_com, from_entries
 from .check.finding import Finding
-from .closure import Closure
+from .closure import TREE, Closure, refuse_closures
 from .conventions import CONVENTIONS, convention_named
 from .drive import Drive
 from .friction import Friction
@@ -404,6 +404,20 @@ class Model:
     def driven(self) -> tuple[int, ...]:
         """Entries of q that controllers see: all of an arm's, the drives of closed loops."""
         return self.active if self.closures else tuple(range(self.n))
+
+    @property
+    def driven_word(self) -> str:
+        """What the joints of `driven` are called: drives, of an arm joints."""
+        return "drives" if self.closures else "joints"
+
+    @cached_property
+    def follows(self) -> tuple[bool, ...]:
+        """Of every link, whether closures alone move its joint: it has no drive."""
+        return tuple(link.passive and bool(self.closures) for link in self.links)
+
+    def refuse_closures(self, what: str, instead: str = TREE) -> None:
+        """Say that something is not available where there are closures, and what to use instead."""
+        refuse_closures(self.closures, what, instead)
 
     @property
     def size_text(self) -> str:

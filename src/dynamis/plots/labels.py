@@ -41,8 +41,10 @@ class Label:
 
 def marks_of(robot: Robot, arm: Skeleton, view: View, reach: float) -> list[Label]:
     """Names of axes, tool and joints at one position; of closed mechanisms those of the drives."""
-    found = [] if arm.closures else [*_axes(arm, view, reach)]
-    if not arm.closures and not any(TOOL_NAME in mark.text for mark in found):
+    if arm.closures:
+        return [*_joints(robot, arm, reach)]
+    found = [*_axes(arm, view, reach)]
+    if not any(TOOL_NAME in mark.text for mark in found):
         found.append(Label("tool", TOOL, WORDS, arm.tool[:3, 3]))
     return [*found, *_joints(robot, arm, reach)]
 
@@ -85,11 +87,7 @@ def _groups(points: np.ndarray, axes: np.ndarray, near: float) -> list[list[int]
 
 def _joints(robot: Robot, arm: Skeleton, reach: float) -> Iterable[Label]:
     """Names of joints; joints at one point share a label."""
-    shown = [
-        k
-        for k in range(len(arm.joints))
-        if arm.is_shown(k) and not (arm.closures and arm.passive[k])
-    ]
+    shown = [k for k in range(len(arm.joints)) if arm.is_shown(k) and not arm.passive[k]]
     points = arm.joints[shown]
     texts = [plain(str(robot.model.tree_joint_names[k])) for k in shown]
     for group in _groups(points, np.ones((len(points), 1)), TOGETHER * reach):

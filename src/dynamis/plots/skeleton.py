@@ -112,7 +112,7 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
         springs=_spring_ends(robot, frames),
         bars=bars,
         kinds=kinds,
-        passive=tuple(link.passive for link in robot.model.links),
+        passive=robot.model.follows,
         closures=tuple(closure.kind for closure in robot.model.closures),
         parts=(*parts, "link", *("base" if link < 0 else "link" for link in links)),
     )

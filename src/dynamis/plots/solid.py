@@ -172,7 +172,7 @@ class _Builder:
         for k, name in enumerate(self.robot.link_names):
             if not self.arm.is_shown(k):
                 continue
-            passive = self.arm.passive[k] and bool(self.arm.closures)
+            passive = self.arm.passive[k]
             r = self.radius[k + 1] * (0.8 if passive else 1.0)
             parent, at, axis = self.parents[k] + 1, self.arm.joints[k], self.arm.axes[k]
             if self.slides(k):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from . import Robot
 
 Rows = Sequence[Scalars]  # of a matrix
+JOINTS = "joints"  # name of the part of a state that holds the positions of all of them
 
 
 class Given:
@@ -91,6 +92,25 @@ class Arm:
     def _square(self, q: Scalars, what: str) -> JointPositions:
         """All joints at q, where there is a matrix over the coordinates."""
         return self._at(q)
+
+    # as a control computer sees it: of an open arm every joint is measured
+
+    def near(self, joints: Scalars, drives: Scalars, sampled: bool = True) -> "Arm":
+        """The arm itself; of its drives alone one that is near positions of all joints."""
+        return self
+
+    def approached(self, home: Scalars, drives: Scalars) -> Scalars:
+        """All joints from home to near where drives are measured."""
+        return drives
+
+    def approach(self, joints: Scalars, drives: Scalars, share: Any, home: Scalars) -> Scalars:
+        """All joints with the drives a share of the way from home to where they are measured."""
+        return drives
+
+    @property
+    def memory(self) -> dict[str, list[Any]]:
+        """What it has to know at the next sample, by name: nothing."""
+        return {}
 
     @property
     def here(self) -> JointPositions:
@@ -347,6 +367,11 @@ class DriveArm(Arm):
             kept = fn.select(here.sound > 0.0, now, before)
             found.append(fn.select(here.lost > 0.0, math.nan, kept))
         return found
+
+    @property
+    def memory(self) -> dict[str, list[Any]]:
+        """What it has to know at the next sample, by name: positions of all joints."""
+        return {JOINTS: list(self.joints)}
 
     def _at(self, q: Scalars) -> Placed:
         """Where the drives are at q; others than the measured ones are reached from there."""

@@ -100,7 +100,7 @@ class Calls:
         careful = self._refuses or (kernel.solves and not self.model.closures)  # of NaN
         result = self._evaluate(kernel, given, options, method, words, careful)
         if careful and not all(np.isfinite(x).all() for x in _each(result)):
-            if self.model.closures:
+            if self._refuses:
                 refuse_open(self, given, options.get("dtype"), _each(result))
             if kernel.solves:
                 self.refuse_singular(given["q"])

@@ -33,7 +33,7 @@ def refuse_immobile(chain: Chain, model: Model) -> None:
         few = model.closures if len(model.closures) <= COMPARED else ()
         each = [model_mobility(replace(model, closures=(x,))) for x in few]
         if len(each) > 1 and not any(x.reason and not x.rows for x in each):
-            names = worded(repr(x.name) for x in model.closures)
+            names = worded(repr(x.name) for x in few)
             hint += f"of {names}: they conflict, each of them closes by itself"
         else:
             hint += "of that closure"
@@ -91,7 +91,7 @@ def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndar
 
     Z^T of those of all joints, qd = Z qd_i, shared by the drives: least |tau_a|, Z_a^T tau_a given.
     """
-    robot._check_drives(None)
+    robot._check_drives()
     own, drives = list(robot.independent), list(robot.driven)
     q, qd, qdd = (
         as_batch(x, name, (robot.n,), f"robot {robot.name!r}", partial(drive_hint, robot))
@@ -151,6 +151,8 @@ def refuse_open(
 
     Only samples whose `results` are NaN are looked at; one that was given NaN is no error.
     """
+    if calls.chain.mobility is None:
+        return
     lost, state = _lost_states(calls, given, results)
     if not lost.any():
         return
@@ -205,7 +207,8 @@ def refuse_unclosed(robot: "Robot | Calls", q: np.ndarray, qd: Any = None) -> No
     """Name the sample and the loop that q does not close, or that qd opens."""
     calls: Any = getattr(robot, "_calls", robot)  # either is taken
     model, chain = calls.model, calls.chain
-    assert chain.mobility is not None
+    if chain.mobility is None:
+        return
     e = np.abs(calls.interpreted("closure_error", {"q": q}))
     _refuse(
         e, chain.tolerance, model, "q does not close: {row} is open by {value:.3g} m or rad",

@@ -34,8 +34,7 @@ def robot_html(model: Model) -> str:
     parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(bodies(model))]
     if any(getattr(link, name) is not None for link in model.links for name in LIMITS):
         parts.append(_table(_limits(model)))
-    if model.closures:
-        rows = (closure_row(closure) for closure in model.closures)
+    if rows := [closure_row(closure) for closure in model.closures]:
         parts.append(_table((CLOSURE_COLUMNS, *rows)))
     if model.springs:
         rows = (spring_row(spring, model.base_name) for spring in model.springs)

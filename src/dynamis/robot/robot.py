@@ -423,7 +423,7 @@ class Robot:
         What the first link exerts on the second, in the axes of the first frame. A condition that
         others imply carries nothing.
         """
-        self._check_drives(None)
+        self._check_drives()
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "link_forces": link_forces}
         return self._calls("constraint_forces", arguments, options)
 
@@ -525,19 +525,19 @@ class Robot:
             )
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
         arguments |= {"link_forces": link_forces, "temperature": temperature}
-        if self.model.closures or preload is not None:
+        if self.model.closures:
             arguments["preload"] = preload
-            self._check_drives(base_motion)
+            if base_motion is not None:
+                raise OptionError("base_motion is not available for mechanisms with closures")
+            self._check_drives()
+        elif preload is not None:
+            raise OptionError(f"robot {self.name!r} has no closures: preload does nothing")
         if method == "newton-euler":
             return self._calls("inverse_dynamics", arguments, options, {"method": method})
         return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
 
-    def _check_drives(self, base_motion: "ArrayLike | None") -> None:
-        """Refuse what inverse dynamics of a closed mechanism cannot answer."""
-        if not self.model.closures:
-            raise OptionError(f"robot {self.name!r} has no closures: preload does nothing")
-        if base_motion is not None:
-            raise OptionError("base_motion is not available for mechanisms with closures")
+    def _check_drives(self) -> None:
+        """Refuse a mechanism whose drives do not decide every motion."""
         if idle := undriven(self):
             raise OptionError(
                 f"robot {self.name!r} has {counted(self.dof, 'degree')} of freedom and drives for "
@@ -753,8 +753,7 @@ class Robot:
 
         Of a mechanism with closures: of the motors of its drives, zero for passive joints.
         """
-        if self.model.closures:
-            self._check_drives(None)
+        self._check_drives()
         for link, motor in zip(self.model.links, self.chain.motors, strict=True):
             if motor.gear == 0.0:
                 raise OptionError(
@@ -809,9 +808,9 @@ class Robot:
 
     def _decided_by(self, tau: "ArrayLike") -> bool:
         """Whether tau acts at the independent joints alone, and no friction takes a part of it."""
-        if not self.model.closures or arrays.foreign((tau,)):
-            return True
         following = [k for k in range(self.n) if k not in self.independent]
+        if not following or arrays.foreign((tau,)):
+            return True
         (given,) = self._calls.arrays({"tau": tau})
         return not given[..., following].any() and not self.rubs_under_load
 
@@ -866,9 +865,8 @@ class Robot:
                 raise OptionError(f"{name} has shape {value.shape}, expected one state ({self.n},)")
         if self.chain.coupling is not None:
             raise OptionError("these tables are for robots without coupled joints")
-        if self.model.closures:
-            self._check_drives(None)
-            refuse_open(self._calls, dict(zip(given, checked_state, strict=True)))
+        self._check_drives()
+        refuse_open(self._calls, dict(zip(given, checked_state, strict=True)))
         return checked_state
 
     @property
@@ -905,8 +903,7 @@ class Robot:
         Of a mechanism with closures: zero in the rows of passive joints; qd_ref must keep the loops
         closed, and qdd be its rate of change.
         """
-        if self.model.closures:
-            self._check_drives(None)
+        self._check_drives()
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
         arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref}
         return self._calls("regressor", arguments, options)

@@ -31,8 +31,9 @@ class Assembly:
     def __init__(self, s: Settings):
         self.s = s
         acting = tuple(x for x in ("wrench", "link_forces") if x in s.forces or x in s.per_arm)
-        self._order = s.tableau.order if s.robot.chain.closures else Plant.order
-        self._coarse = s.dtype == "float32" and bool(s.robot.chain.closures)
+        closed = bool(s.robot.chain.closures)
+        self._order = s.tableau.order if closed else Plant.order
+        self._coarse = s.dtype == "float32" and closed
         made = ("plant", acting, s.stops, s.restitution, s.drives, self._order, self._coarse)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)

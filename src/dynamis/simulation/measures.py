@@ -208,8 +208,7 @@ class Measures:
         """Those numbers from the positions of a reference at times t, (K, n) to (K, signals)."""
         if not self.at_tool:
             return wanted
-        if self.robot.model.closures:
-            assert self.path is not None
+        if self.path is not None:
             places = self.path[np.rint(np.asarray(t) / self.dt).astype(int)]
         else:
             places = self.robot.fk(wanted)[..., :3, 3]

@@ -87,8 +87,7 @@ class Run:
         """e = q - q_d, (..., N, n), of closed mechanisms that of the drives; None without q_d."""
         if self.reference is None:
             return None
-        q = self.q[..., list(self.robot.driven)] if self.robot.model.closures else self.q
-        return q - self.reference.q
+        return self.q[..., self.robot.driven] - self.reference.q
 
     @cached_property
     def energy(self) -> Energy:

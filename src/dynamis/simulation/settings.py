@@ -305,8 +305,6 @@ def closed_start(
     robot: "Robot", q: np.ndarray, qd: np.ndarray, project: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Starts that close the loops and keep them closed; projected if asked for, else refused."""
-    if not robot.model.closures:
-        return q, qd
     if project:
         return robot.project(q, qd)
     if len(q):

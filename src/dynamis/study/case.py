@@ -141,7 +141,7 @@ class Case:
         drawn = self.variation.draw(first, count, self.seed, self.start, threads)
         robot = self.robot
         for i, stop in enumerate(self._stops):
-            if stop is not None and (not robot.model.closures or i in robot.independent):
+            if stop is not None and i in robot.independent:
                 np.clip(drawn.q0[:, i], *stop, out=drawn.q0[:, i])
         if self.variation.moves_closed:
             return placed(robot, drawn, self.start[0], self._stops, threads)

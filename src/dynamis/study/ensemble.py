@@ -18,7 +18,7 @@ from ..compile.arrays import numbers
 from ..compile.service import map_shared
 from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError
-from ..ik.driven import deciding, positions_along
+from ..ik.driven import deciding, motion_along
 from ..simulation.assembly import Assembly
 from ..simulation.loop import CHUNK, Loop, MachineLoop, Simulation, fixed_steps, loop_of
 from ..simulation.measures import LEFT, Measures, Span
@@ -89,13 +89,9 @@ class Ensemble:
 
     def _motion(self, s: Settings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, qd, qdd of all joints on the reference, (steps + 1, n) each."""
-        q, qd, qdd = np.split(self.reference(s)(s.dt * np.arange(s.steps + 1)), 3, axis=1)
-        if not s.robot.model.closures:
-            return q, qd, qdd
-        independent = deciding(s.robot, "the reference")
-        q = positions_along(s.robot, self.case.start[0], q[:, independent])
-        qd = s.robot.joint_rates(q, qd[:, independent])
-        return q, qd, s.robot.joint_accelerations(q, qd, qdd[:, independent])
+        motion = np.split(self.reference(s)(s.dt * np.arange(s.steps + 1)), 3, axis=1)
+        own = deciding(s.robot, "the reference")
+        return motion_along(s.robot, self.case.start[0], *(x[:, own] for x in motion))
 
     def started(self, draw: Draw, base: Settings, threads: int | None) -> Settings:
         """The settings with the starts and parameters of some samples."""

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..control.random_numbers import RowFunction
 from ..dynamics import closed, projected
-from ..dynamics.drive_coordinates import newton_step
+from ..dynamics.coordinates import Closed
+from ..dynamics.drive_coordinates import LARGEST
 from ..ik.follow import REASONS, follow_many
 from ..lazy import once
 from ..model.chain import Chain
@@ -65,7 +66,8 @@ def _step(chain: Chain) -> RowFunction:
 
     def function(x: Any, fn: Functions) -> list[Any]:
         q, rates = list(x[:n]), list(x[n:])
-        return [*newton_step(chain, q, fn), *projected.joint_rates(chain, q, rates, fn)]
+        moved = Closed(chain, q, fn).closing_step(LARGEST)
+        return [*moved, *projected.joint_rates(chain, q, rates, fn)]
 
     wide = n + len(mobility.independent)
     return RowFunction("closing step", function, wide, 2 * n, (repr(chain),))

@@ -14,7 +14,6 @@ from ..ik.geometry import TURN, outside
 from ..ik.search import IkProblem, descend
 from ..ik.target import Target, target, task_mask
 from ..lazy import cached_property, package
-from ..model.closure import refuse_closures
 from .arguments import all_positive, numbers, vectors
 from .polynomial import Hermite, cubic, quintic, septic, trapezoid
 from .trajectory import Along, Trajectory, bounds, fitting
@@ -183,8 +182,7 @@ class Follower:
         h = b.s - a.s
         piece, looks = Hermite((0.0, h), [a.state, b.state]), (*LOOKS, 1.0)
         q = piece(h * np.array(looks)).q
-        if self.robot.model.closures:
-            q = closed_by_drives(self.robot, q)[0]
+        q = closed_by_drives(self.robot, q)[0]
         errors = [self.problem(a.s + u * h).residuals(x) for u, x in zip(looks, q, strict=True)]
         return float(np.max(np.nan_to_num(errors, nan=np.inf)))
 
@@ -219,9 +217,8 @@ def line(
     way = Straight(_end(T0, mask, "T0"), _end(T1, mask, "T1"))
     follower = Follower(robot, way, mask, tolerance)
     path = _path(follower, _starts(follower, q0))
-    if robot.model.closures:
-        states = np.stack(path(path.times), axis=1)  # what is given at a knot comes out exactly
-        path = Hermite(path.times, states[..., list(robot.driven)])
+    states = np.stack(path(path.times), axis=1)  # what is given at a knot comes out exactly
+    path = Hermite(path.times, states[..., robot.driven])
     return Along(path, TIMINGS[timing](0.0, 1.0, duration))
 
 
@@ -313,8 +310,7 @@ def time_optimal(
     spline. Limits are per joint, or one for all; velocity and torque are the robot's velocity_limit
     and effort_limit unless given. They are kept at `grid` points of the path, less 0.1 %.
     """
-    refuse_closures(
-        robot.model.closures,
+    robot.model.refuse_closures(
         "time_optimal",
         "trapezoid(...) with velocity and acceleration, or quintic(...), move the drives",
     )

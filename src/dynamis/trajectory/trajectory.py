@@ -114,13 +114,11 @@ class Trajectory(ABC):
         fitting(self, robot)
         even = np.linspace(0.0, self.duration, LOOKS) if dt is None else self.sample(dt).t
         t = np.union1d(even, self.knots)
-        state, found = self(t), []
-        if robot.model.closures:
-            state, found = _followed(robot, t, state)
-            t = t[np.isfinite(state.q).all(axis=-1)]
-            state = State(*(x[np.isfinite(state.q).all(axis=-1)] for x in state))
-            if not len(t):
-                return found, []
+        state, found = _followed(robot, t, self(t))
+        there = np.isfinite(state.q).all(axis=-1)
+        t, state = t[there], State(*(x[there] for x in state))
+        if not len(t):
+            return found, []
         speed, effort = bounds(robot)
         every = range(robot.n)
         past = [*beyond(t, state.q, robot.limits, "position", every)]
@@ -159,7 +157,7 @@ def fitting(trajectory: Any, robot: Any) -> None:
     a_robot(robot)
     names = [robot.joint_names[k] for k in robot.driven]
     if trajectory.n != len(names):
-        what = "drives" if robot.model.closures else "joints"
+        what = robot.model.driven_word
         raise ShapeError(
             f"the trajectory moves {trajectory.n} {what}, robot {robot.name!r} has {len(names)}: "
             f"{', '.join(names)}"

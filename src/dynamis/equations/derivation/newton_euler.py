@@ -16,7 +16,6 @@ from ...spatial.vectors import ZERO, Vector, add, cross, dot, negate, scale
 from ...spatial.vectors import Z as Z_AXIS
 from .setting import (
     NAMED_FROM,
-    TREE,
     Raw,
     Setting,
     StepDraft,
@@ -24,6 +23,7 @@ from .setting import (
     frames_step,
     has_rotor_or_friction,
     link_frames,
+    of_tree,
     own,
     plain_tree,
     rotor_and_friction,
@@ -258,8 +258,7 @@ def _inwards(s: Setting, bodies: list[LinkBody], moving: list[Moving]) -> Iterat
             total = carried[parent]
             carried[parent] = add(total[0], down_f), add(total[1], down_n)
     text = "The torques (forces, for prismatic joints) that make the arm move so."
-    text = TREE if s.model.closures else text
-    yield StepDraft("Torques", text, items=coordinate_torques(s, tau))
+    yield StepDraft("Torques", of_tree(s) or text, items=coordinate_torques(s, tau))
 
 
 def _inward_draft(s: Setting, i: int, f: Vector, n: Vector, tau: Any) -> StepDraft:

@@ -297,13 +297,18 @@ def coordinate_torques(s: Setting, tree: Sequence[Any]) -> list[Raw]:
     return numbered(torque(s.model), coupling.torques(s.chain, tree))
 
 
+def of_tree(s: Setting) -> str:
+    """What is said of the torques of a tree whose closures are open; of an arm nothing."""
+    return TREE if s.model.closures else ""
+
+
 TREE = "The torques that all joints of the tree would need for this motion, were its closures open."
 
 
 def joint_torque(s: Setting, text: str, formula: str) -> tuple[str, tuple[str]]:
     """Text and formula of the torque, with what rotors and friction add."""
     formula = formula.replace(r"\tau", torque(s.model))
-    text = f"{text} {TREE}" if s.model.closures else text
+    text = f"{text} {of_tree(s)}".rstrip()
     if not has_rotor_or_friction(s):
         return text, (formula,)
     more = " Friction, and rotors behind their gears, add to the torque of their own joint."

@@ -518,7 +518,7 @@ def _check_step(
 def _computed(model: Model, at: DerivationState) -> tuple[str, Sequence[float]]:
     """The function that computes the torques, and what it gives."""
     c = chain(model)
-    if model.closures and undriven(model):
+    if undriven(model):
         rates = [[x[k] for k in mobility(c).independent] for x in at[1:]]
         plain_chain = without_load_friction(c)
         found = projected.generalised_torque(plain_chain, at.q, *rates, fn=MATH)

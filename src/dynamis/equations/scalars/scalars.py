@@ -185,8 +185,6 @@ def symbolic_chain(model: Model) -> Chain:
     symbols = {name: Exact(value) for name, value in model_symbols(model).items()}
     values = {**numbers, **symbols}
     found = converted(chain(named, values, EXACT), plain)
-    if not model.closures:
-        return found
     with suppress(SymbolError):  # what counts of the closures is known by numbers only
         found = replace(found, mobility=chain(model).mobility)
     return found

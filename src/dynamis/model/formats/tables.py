@@ -127,8 +127,8 @@ def model_table(model: Model) -> dict[str, Any]:
         table["frame"] = [frame_table(frame) for frame in model.frames]
     if model.springs:
         table["spring"] = [spring_table(spring, i) for i, spring in enumerate(model.springs)]
-    if model.closures:
-        table["closure"] = [closure_table(x, i) for i, x in enumerate(model.closures)]
+    if closures := [closure_table(x, i) for i, x in enumerate(model.closures)]:
+        table["closure"] = closures
     if model.loads:
         table["load"] = [law_table(law.own) for law in model.loads]
     if model.findings:

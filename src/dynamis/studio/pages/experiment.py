@@ -36,12 +36,11 @@ def frictionless(robot: Robot) -> Robot:
 def with_friction(robot: Robot, torque: Any) -> Robot:
     """With viscous and Coulomb friction, 3 % each of a usual `torque` per drive."""
     sizes = iter(0.03 * np.asarray(torque, float))
-    passive = bool(robot.model.closures)
     friction = [
         Friction()
-        if link.mimic is not None or (passive and link.passive)
+        if link.mimic is not None or follows
         else Friction(viscous=(size := float(next(sizes))), coulomb=(size, -size))
-        for link in robot.model.links
+        for link, follows in zip(robot.model.links, robot.model.follows, strict=True)
     ]
     return Robot(model_with_friction(robot.model, friction))
 
@@ -152,8 +151,7 @@ def away(robot: Robot, start: Any, first: str = "") -> str:
     named = [x for x in targets(robot) if x not in (SMALL, RANDOM)]
     for name in sorted(named, key=lambda x: x != first):
         q = target(robot, name, np.random.default_rng(0), start)
-        closed = not robot.model.closures or robot.closure_status(q) == 0.0
-        if closed and np.abs(q - start).max() > VISIBLE:
+        if robot.closure_status(q) == 0.0 and np.abs(q - start).max() > VISIBLE:
             return name
     return SMALL
 
@@ -181,6 +179,4 @@ def target(robot: Robot, name: str, rng: np.random.Generator, start: Any = None)
         most = np.array([STEP[kind] for kind in robot.joint_kinds])
         step = np.minimum(most, 0.25 * np.abs(high - low))
         wanted = begin + np.where(begin > 0.5 * (low + high), -step, step)
-    if not robot.model.closures:
-        return wanted
     return follow(robot, begin, wanted[list(robot.independent)]).q

@@ -78,8 +78,6 @@ def _of_drives(robot: Robot, values: Any) -> np.ndarray:
 
 def _start(robot: Robot, drives: np.ndarray) -> np.ndarray:
     """All joints where a motion of the drives begins."""
-    if not robot.model.closures:
-        return drives
     own = drives[deciding(robot, "a simulated log")]
     q, reason = follow(robot, robot.home, own)
     if reason:

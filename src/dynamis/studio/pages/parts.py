@@ -617,12 +617,12 @@ def closure_here(robot: Robot, q: np.ndarray) -> Closure:
 
 def loops_text(model: Model) -> str:
     """The joints and closures of a closed mechanism."""
-    if not model.closures:
+    closures = [closure_row(x) for x in model.closures]
+    if not closures:
         return ""
     joints = [
         (str(x.joint_name), x.joint, x.parent or model.base_name, _driven(x)) for x in model.links
     ]
-    closures = [closure_row(x) for x in model.closures]
     tables = ((("joint", "kind", "on", ""), joints), (CLOSURE_COLUMNS, closures))
     return "\n\n".join(markdown_table(head, rows) for head, rows in tables)
 

@@ -151,7 +151,7 @@ class IkPanel:
             if asked != self._asked or self.session.closed.is_set():
                 return  # another robot, or another target since
             q, residual, about = found.q, found.residual, found.reason
-            if robot.model.closures and len(q):
+            if len(q):
                 closed = robot.closure_status(q) < 2.0
                 q, residual = q[closed], residual[closed]
                 about = about if len(q) else "No solution that closes the loops was found."
@@ -313,12 +313,11 @@ class PosePanel:
     def _move(self) -> None:
         with self.session.lock:
             wanted, self._wanted = self._wanted, {}
-            q, reason = self.session.q.copy(), ""
+            q = self.session.q.copy()
             for i, value in wanted.items():
                 if i < len(q):
                     q[i] = value
-            if self.session.robot.model.closures:
-                q, reason = self._led(q)
+            q, reason = self._led(q)
             self._own = not reason  # a slider that went too far comes back
             try:
                 self.session.change_pose(q)
@@ -379,8 +378,7 @@ class PosePanel:
             if name in robot.configurations:
                 self._place(robot.configurations[name])
             elif name == "zero":
-                zero = np.zeros(robot.n)
-                self.session.change_pose(self._led(zero).q if robot.model.closures else zero)
+                self.session.change_pose(self._led(np.zeros(robot.n)).q)
             else:
                 low, high = slider_limits(robot, self.session.view.arm.reach)
                 chance = np.random.default_rng()
@@ -390,7 +388,7 @@ class PosePanel:
     def _place(self, q: np.ndarray) -> None:
         """Another pose; one that does not close is refused in words."""
         robot = self.session.robot
-        if robot.model.closures and robot.closure_status(q) == 2.0:
+        if robot.closure_status(q) == 2.0:
             show(self.stopped, "**Not shown:** in this configuration the loops are open.")
         else:
             self.session.change_pose(q)

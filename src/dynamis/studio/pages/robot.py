@@ -276,7 +276,7 @@ class RobotPanel:
         robot = self.session.robot
         text = f"**{plain(robot.name)}**: {robot.model.size_text} ({robot.model.joint_letters}), "
         text += robot.model.convention
-        if robot.model.closures:
+        if robot.dof != robot.n:
             text += f"; {counted(robot.dof, 'degree')} of freedom"
         if robot.model.description:
             text += f"\n\n{plain(robot.model.description)}"

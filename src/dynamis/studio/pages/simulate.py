@@ -496,8 +496,7 @@ STILL = 1e-3  # rad or m
 
 def _usual(robot: Any) -> str:
     """A move where every joint can be moved, else free motion."""
-    driven = len(robot.driven) if robot.model.closures else robot.n
-    return MOVE if driven else FALL
+    return MOVE if robot.driven else FALL
 
 
 def _largest(values: np.ndarray) -> str:

@@ -271,8 +271,6 @@ def start_pose(robot: Robot) -> np.ndarray:
 
 def near_pose(robot: Robot, q: np.ndarray) -> np.ndarray:
     """The pose of a robot that was edited: as it was, closed where it has closures."""
-    if not robot.model.closures:
-        return q
     try:
         return robot.project(q)
     except ClosureError:
