@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from ..errors import counted
-from ..model.closure import CLOSURE_COLUMNS, closure_row
+from ..model.closure import CLOSURE_COLUMNS, closure_texts
 from ..model.formats.tables import model_table
 from ..model.link import Link
 from ..model.model import Model
@@ -201,7 +201,7 @@ def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
     if model.springs:
         rows = [spring_row(spring, model.base_name) for spring in model.springs]
         yield "springs (SI)", (SPRING_COLUMNS,), rows
-    if rows := [closure_row(closure) for closure in model.closures]:
+    if rows := closure_texts(model):
         yield "closures (m, rad)", (CLOSURE_COLUMNS,), rows
 
 

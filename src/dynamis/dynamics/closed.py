@@ -14,7 +14,6 @@ from ..errors import ClosureError
 from ..model.chain import Chain, Mobility
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, less, plus, transposed
-from .closures import closure_error
 from .forward_dynamics import factor, substitute
 
 Rows = Sequence[Scalars]
@@ -90,14 +89,6 @@ def squared(A: Rows) -> list[list[Any]]:
         for j in range(i + 1):
             G[i][j] = G[j][i] = sparse_inner(A[i], A[j])
     return G
-
-
-def closes(chain: Chain, q: Scalars, fn: Functions) -> Any:
-    """Whether every closure is closed at q."""
-    good: Any = 1.0
-    for e in closure_error(chain, q, fn):
-        good = good * (e <= chain.tolerance) * (e >= -chain.tolerance)
-    return good
 
 
 def keeps(chain: Chain, J: Rows, rates: Scalars, more: Scalars | None, fn: Functions) -> Any:

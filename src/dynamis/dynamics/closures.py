@@ -182,3 +182,11 @@ def _rows(chain: Chain, closure: ChainClosure, columns: dict[int, list[Any]]) ->
     empty = [0.0] * size
     tree = [columns.get(i, empty) for i in range(len(chain.joints))]
     return [list(coupling.torques(chain, row)) for row in zip(*tree, strict=True)]
+
+
+def closes(chain: Chain, q: Scalars, fn: Functions) -> Any:
+    """Whether every closure is closed at q."""
+    good: Any = 1.0
+    for e in closure_error(chain, q, fn):
+        good = good * (e <= chain.tolerance) * (e >= -chain.tolerance)
+    return good

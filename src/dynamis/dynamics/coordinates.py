@@ -22,7 +22,6 @@ from ..spatial.vectors import Scalars, less, plus, transposed, unit
 from .closed import (
     Gram,
     Rows,
-    closes,
     columns_of,
     constrained_mass,
     counting_rows,
@@ -34,7 +33,7 @@ from .closed import (
     sparse_times,
     squared,
 )
-from .closures import closure_error, closure_jacobian, closure_jacobian_dot
+from .closures import closes, closure_error, closure_jacobian, closure_jacobian_dot
 from .forward_dynamics import solve
 
 

@@ -108,8 +108,9 @@ def known_assemblies(c: Chain, model: Model) -> list[list[float]]:
 def size(c: Chain) -> float:
     """The mechanism's size, m: for angles and lengths to be comparable."""
     places = [math.dist(joint.placement.p, (0.0, 0.0, 0.0)) for joint in c.joints]
-    ends = [math.dist(frame.p, (0.0, 0.0, 0.0)) for x in c.closures for _, frame in x.ends]
-    found = max([*places, *ends, *(x.length or 0.0 for x in c.closures)])
+    for x in c.closures:
+        places += [x.length or 0.0, *(math.dist(frame.p, (0.0, 0.0, 0.0)) for _, frame in x.ends)]
+    found = max(places)
     return found if found > 1e-9 else 1e-3  # of slides through one point, nobody knows
 
 
@@ -166,8 +167,8 @@ def assemblies(c: Chain, starts: Iterable[Row]) -> tuple[list[list[float]], tupl
 
 def _most_steps(c: Chain) -> int:
     """Steps of all searches together: what a file describes must not keep us busy."""
-    rows = sum(len(KINDS[x.kind].rows) for x in c.closures)
-    places = 200 * c.n + 60 * c.n * len(c.closures)
+    each = [len(KINDS[x.kind].rows) for x in c.closures]
+    rows, places = sum(each), 200 * c.n + 60 * c.n * len(each)
     return int(WORK / (rows * rows * c.n + rows**3 / 3 + places)) + 2
 
 

@@ -13,12 +13,15 @@ universal closure is about the cross product of x of the first frame and y of th
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arguments import choice, is_list, strict
 from ..errors import ModelError, OptionError, shown
 from .pose import Pose, pose
 from .quantity import Scalar, quantity_text, settle, settle_quantities
+
+if TYPE_CHECKING:
+    from .model import Model
 
 Turn = tuple[tuple[float, int, int], ...]  # sum of factor (axis of the first . axis of the second)
 X, Y, Z = 0, 1, 2
@@ -110,8 +113,13 @@ class Closure:
 CLOSURE_COLUMNS = ("closure", "between", "frames", "holds")
 
 
-def closure_row(closure: Closure) -> tuple[str, str, str, str]:
-    """For a table: name and kind, its links, its frames, what it holds."""
+def closure_texts(model: "Model") -> list[tuple[str, str, str, str]]:
+    """The closures of a model for a table of CLOSURE_COLUMNS."""
+    return [_row(closure) for closure in model.closures]
+
+
+def _row(closure: Closure) -> tuple[str, str, str, str]:
+    """Name and kind, its links, its frames, what it holds."""
     places = []
     for place in closure.frames:
         turned = any(isinstance(x, str) or x != 0.0 for x in place.rpy)

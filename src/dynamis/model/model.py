@@ -423,9 +423,8 @@ class Model:
     def size_text(self) -> str:
         """Joints, and of mechanisms with closures drives and closures too, in words."""
         words = [counted(self.n, "joint")]
-        if self.closures:
-            counts = ((len(self.active), "drive"), (len(self.closures), "closure"))
-            words += [counted(*pair) for pair in counts]
+        if closures := len(self.closures):
+            words += [counted(len(self.active), "drive"), counted(closures, "closure")]
         return ", ".join(words)
 
     @property

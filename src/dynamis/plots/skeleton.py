@@ -26,6 +26,7 @@ class Skeleton:
     kinds: tuple[str, ...]  # "revolute" or "prismatic", per link
     passive: tuple[bool, ...]  # no drive, per link
     closures: tuple[str, ...]  # kinds of closures
+    triad: float  # length of the axes of its frames by its reach
     parts: tuple[str, ...]  # of segments, then bars: "link", "base" (of closed ones) or "virtual"
 
     def __getitem__(self, index: Any) -> "Skeleton":
@@ -114,6 +115,7 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
         kinds=kinds,
         passive=robot.model.follows,
         closures=tuple(closure.kind for closure in robot.model.closures),
+        triad=triad_share(robot),
         parts=(*parts, "link", *("base" if link < 0 else "link" for link in links)),
     )
 
@@ -233,10 +235,15 @@ def strokes(arm: Skeleton, reach: float, frames: bool = True) -> dict[str, np.nd
     return {name: found[name] for name in STYLES if name in found and len(found[name])}
 
 
+def triad_share(robot: Robot) -> float:
+    """How long the axes of frames are drawn, by the reach: short where many are near each other."""
+    return SMALL_TRIAD if robot.model.closures else TRIAD
+
+
 def triads(arm: Skeleton, reach: float) -> np.ndarray:
     """From origins to tips of all x axes, then y, then z, (3 K, 2, 3); the tool's are the last."""
     every = np.concatenate([_apart(arm, reach), arm.tool[None]])
-    length = np.full((len(every), 1), (SMALL_TRIAD if arm.closures else TRIAD) * reach)
+    length = np.full((len(every), 1), arm.triad * reach)
     length[-1] = TOOL_TRIAD * reach
     origin = every[:, :3, 3]
     tips = [origin + length * every[:, :3, i] for i in range(3)]
@@ -261,12 +268,11 @@ def _apart(arm: Skeleton, reach: float) -> np.ndarray:
 
 def _closures(arm: Skeleton) -> dict[str, np.ndarray]:
     """Marks of the closures by kind, rods as lines, and lines where others are open."""
-    found = {}
-    rods = np.array([kind == "rod" for kind in arm.closures], dtype=bool)
+    found, kinds = {}, np.array(arm.closures, dtype=str)
+    rods = kinds == "rod"
     found["rods"], found["openings"] = _broken(arm.ends[rods]), _broken(arm.ends[~rods])
-    for kind in dict.fromkeys(arm.closures):
-        here = [k == kind for k in arm.closures]
-        found[f"{kind} closures"] = arm.ends[here].reshape(-1, 3)
+    for kind in dict.fromkeys(kinds.tolist()):
+        found[f"{kind} closures"] = arm.ends[kinds == kind].reshape(-1, 3)
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import templates
 from ..robot import Robot
-from .skeleton import SMALL_TRIAD, STYLES, TOOL_TRIAD, TRIAD
+from .skeleton import STYLES, TOOL_TRIAD, TRIAD, triad_share
 from .solid import COLOURS, Shape, SolidPart, cylinder, placed, solid, stand
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def scene(
 
 def _triads(robot: Robot, reach: float, frames: np.ndarray, tool: np.ndarray) -> Any:
     """Bodies, and the axes of their frames as thin rods with colours; the tool's at last."""
-    length = (SMALL_TRIAD if robot.model.closures else TRIAD) * reach
+    length = triad_share(robot) * reach
     tip = robot.model.tip + 1
     every = [(body, np.eye(4), length) for body in range(len(frames))]
     every.append((tip, np.linalg.inv(frames[tip]) @ tool, TOOL_TRIAD * reach))

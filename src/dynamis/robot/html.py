@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from ..model.closure import CLOSURE_COLUMNS, closure_row
+from ..model.closure import CLOSURE_COLUMNS, closure_texts
 from ..model.dh.table import dh_table
 from ..model.link import Link
 from ..model.model import Model
@@ -34,7 +34,7 @@ def robot_html(model: Model) -> str:
     parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(bodies(model))]
     if any(getattr(link, name) is not None for link in model.links for name in LIMITS):
         parts.append(_table(_limits(model)))
-    if rows := [closure_row(closure) for closure in model.closures]:
+    if rows := closure_texts(model):
         parts.append(_table((CLOSURE_COLUMNS, *rows)))
     if model.springs:
         rows = (spring_row(spring, model.base_name) for spring in model.springs)

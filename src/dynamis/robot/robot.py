@@ -383,7 +383,10 @@ class Robot:
 
     @fast
     def closure_status(self, q: "ArrayLike", **options: Any) -> np.ndarray:
-        """0: closed; 1: near a singular configuration of the drives; 2: not closed, (...,)."""
+        """0: closed; 1: near a singular configuration of the drives; 2: not closed, (...,).
+
+        Of an arm without closures: 0.
+        """
         return self._calls("closure_status", {"q": q}, options)
 
     @fast

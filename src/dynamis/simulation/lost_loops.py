@@ -1,7 +1,7 @@
 """Why the loops of a closed mechanism ended its run: the steps after the last row, once more."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +11,19 @@ from .loops import FALL, LoopFigures, most_departure
 from .plant import Plant, PlantState
 from .settings import Settings, shorter_steps
 
+if TYPE_CHECKING:
+    from ..robot import Robot
+
 STEPS = 300  # that are taken once more: those between two rows, if they are no more
 NEAR_SINGULAR = 30.0  # condition number of the loops
 LOST = "a step was too long for the loops, or the closures lose rank there"
 BEYOND = "the closures lose rank, beyond it the motion is not determined"
 MARGIN = 0.01  # of the departure allowed, for the step that is proposed
+
+
+def lost_hint(robot: "Robot") -> str:
+    """What a closed mechanism lost its loops by, where that was not looked into; "" of an arm."""
+    return f" ({LOST})" if robot.model.closures else ""
 
 
 def why_lost(s: Settings, m: Assembly, row: np.ndarray, t: float, member: int = 0) -> str:

@@ -310,8 +310,8 @@ class Scatter:
 
     @property
     def _places(self) -> bool:
-        """Whether starts vary of a mechanism that has to be closed."""
-        return bool(self.robot.model.closures) and bool(self._starts)
+        """Whether starts vary, and joints follow those whose starts do."""
+        return bool(self._starts) and len(self._starting) < self.robot.n
 
     @cached_property
     def _uniform(self) -> list[tuple[str, Any]]:

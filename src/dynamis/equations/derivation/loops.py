@@ -10,7 +10,7 @@ from typing import Any
 
 from ...dynamics import equation
 from ...model.chain import Mobility, chain
-from ...model.closure import CLOSURE_COLUMNS, closure_row
+from ...model.closure import CLOSURE_COLUMNS, closure_texts
 from ...model.model import Model
 from ...spatial.vectors import Scalars, unit
 from ..loops import (
@@ -138,8 +138,7 @@ class _Loop:
         said += "Conditions: " + ", ".join(
             f"{k}: {model.closure_rows[r]}" for k, r in enumerate(kept, 1)
         )
-        rows = [closure_row(closure) for closure in model.closures]
-        table = (CLOSURE_COLUMNS, *rows)
+        table = (CLOSURE_COLUMNS, *closure_texts(model))
         formulas, items = (r"\phi\left(q\right) = 0",), []
         said += "."
         if self.known.named[0]:

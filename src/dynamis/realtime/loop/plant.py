@@ -30,7 +30,7 @@ from ...control.damping import places
 from ...control.sensors import Sensors
 from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
-from ...simulation.lost_loops import LOST
+from ...simulation.lost_loops import lost_hint
 from ...simulation.record import stiff_friction
 from ...simulation.simulator import Simulator
 from ...simulation.tableau import INTEGRATORS
@@ -378,7 +378,7 @@ class PlantServer:
         self.measurements = LossyChannel(loss, delay, jitter, seed)
         self.torques = LossyChannel(loss, delay, jitter, [seed, 1])
         self.found = PlantRun(robot.drive_names, self.rate)
-        self._lost = f" ({LOST})" if robot.model.closures else ""
+        self._lost = lost_hint(robot)
         self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self.link.bind((host, port))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...model.closure import CLOSURE_COLUMNS, Closure, closure_row
+from ...model.closure import CLOSURE_COLUMNS, Closure, closure_texts
 from ...model.closure import KINDS as CLOSURES
 from ...model.drive import Drive
 from ...model.friction import LAWS
@@ -617,7 +617,7 @@ def closure_here(robot: Robot, q: np.ndarray) -> Closure:
 
 def loops_text(model: Model) -> str:
     """The joints and closures of a closed mechanism."""
-    closures = [closure_row(x) for x in model.closures]
+    closures = closure_texts(model)
     if not closures:
         return ""
     joints = [

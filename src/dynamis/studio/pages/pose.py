@@ -382,7 +382,7 @@ class PosePanel:
             else:
                 low, high = slider_limits(robot, self.session.view.arm.reach)
                 chance = np.random.default_rng()
-                rows = chance.uniform(low, high, (TRIES if robot.model.closures else 1, robot.n))
+                rows = chance.uniform(low, high, (TRIES, robot.n))
                 self._place(_closed(robot, rows)[0])
 
     def _place(self, q: np.ndarray) -> None:
