@@ -293,7 +293,8 @@ def _driven(
     f, tau, sound = held_torques(chain, found, h, preload, fn)
     good = good * sound
     if friction.load_dependent(chain):
-        tau = plus(tau, _rubbing(chain, qd, tau, fn))
+        warm = friction.at_temperature(chain, given.get("temperature"), fn)
+        tau = plus(tau, _rubbing(warm, qd, tau, fn))
     known = or_nan(tau, good, fn)
     tau = [known[k] if k in chain.active else t for k, t in enumerate(tau)]
     return tau, or_nan(f, good, fn)
