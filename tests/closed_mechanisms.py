@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from hypothesis import assume
+from hypothesis import assume, reject
 from hypothesis import strategies as st
 
 import dynamis as dy
@@ -14,7 +14,7 @@ from dynamis.model.formats.files import load_model
 from dynamis.model.model import Payload
 from dynamis.model.pose import Pose
 
-from .random_robots import EFFECTS, body, drive, friction, with_links, wearing
+from .random_robots import EFFECTS, body, drive, friction, wearing, with_links
 
 OPEN_ARMS = (  # one of each kind: what compiles every arm takes these
     *("cartesian-xy", "elbow6", "fr3", "kr16", "kr16-p4", "panda", "pendulum3", "planar-2link"),
@@ -305,23 +305,36 @@ def tied(rng, links):
     return [links[0], replace(links[1], mimic=("joint1", -0.7, 0.2)), *links[2:]]
 
 
-@cache
-def mechanism(name):
-    """One of these with friction in every joint, motors with losses, a tool and a payload."""
-    rng = np.random.default_rng(len(name))
+def equipped(robot, name, seed=0):
+    """The mechanism with friction in every joint, motors with losses, a tool and a payload."""
+    rng = np.random.default_rng(seed)
 
     def change(link, i):
         own = None if link.passive else drive(rng)
         return replace(link, friction=friction(rng), drive=own)
 
-    tool = {"tool": Pose((0.1, 0.2, 0.3)), "payload": Payload(**body(rng))}
-    return with_links(MECHANISMS[name](), change, name=name, **tool)
+    base, tool = Pose((0.3, -0.2, 0.7), (0.4, 0.2, -1.0)), Pose((0.1, 0.2, 0.3))
+    more = {"base": base, "tool": tool, "payload": Payload(**body(rng))}
+    return with_links(robot, change, name=name, **more)
 
 
 @cache
-def motion(name):
-    """A motion of one of these, whatever its effects: q, qd, qdd, v, a."""
+def mechanism(name):
+    """One of these, equipped."""
+    return equipped(MECHANISMS[name](), name, len(name))
+
+
+@cache
+def _motion(name):
     return [x[0] for x in motions(mechanism(name), 1)]
+
+
+def motion(robot):
+    """A motion q, qd, qdd, v, a of a mechanism; one of these has the same whatever its effects."""
+    if robot.name in MECHANISMS:
+        return _motion(robot.name)
+    found = states_near(robot, 1, condition=300.0)
+    return [x[0] for x in found] if len(found[0]) else reject()
 
 
 WORN_BY_MECHANISMS = tuple(x for x in EFFECTS if x not in ("mimic", "gear matrix", "no losses"))
