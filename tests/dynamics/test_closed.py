@@ -11,10 +11,20 @@ from dynamis.errors import ClosureError, ModelError, OptionError, SingularError
 from dynamis.robot.placing import closure_frames
 
 from ..closed_mechanisms import bar, five_bar, four_bar, made, motions, random_loops
+from ..random_robots import with_links
 
 
 def close(a, b, tolerance=1e-11):
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, np.abs(b).max()))
+
+
+def test_links_without_inertia_move_by_their_closures():
+    """A four-bar whose coupler weighs nothing has a tree with a singular mass matrix."""
+    light = {"mass": 0.0, "inertia": None}
+    robot = with_links(four_bar(), lambda x, i: replace(x, **light) if i == 1 else x)
+    assert robot.chain.mobility.augmented
+    q, qd, qdd, *_ = motions(robot, 4)
+    close(robot.forward_dynamics(q, qd, robot.inverse_dynamics(q, qd, qdd)), qdd, 1e-9)
 
 
 def test_batches_have_the_bits_of_single_calls():
@@ -37,6 +47,10 @@ def test_what_does_not_close_is_named():
     q, qd, qdd, *_ = (x[0] for x in motions(robot, 1))
     with pytest.raises(ClosureError, match=r"closure1\.[xy] is open by .*at most 1e-06"):
         robot.inverse_dynamics(q + 0.01 * OFF, qd, qdd)
+    with pytest.raises(ClosureError, match="does not close"):
+        robot.regressor(q + 0.1, qd, qdd)
+    with pytest.raises(ClosureError):
+        robot.regressor(q, qd, qdd + 0.1, qd)
     with pytest.raises(ClosureError, match="qd opens the loops"):
         robot.forward_dynamics(q, qd + 0.1 * OFF, qd)
     with pytest.raises(ClosureError, match="qdd opens the loops"):

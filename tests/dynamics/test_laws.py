@@ -55,7 +55,7 @@ from ..random_robots import (
     with_links,
 )
 
-AGREE = 1e-10
+AGREE = 1e-11
 STEP = 1e-6  # of central differences
 DIFFERENCE = 1e-6  # of their results
 few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -97,6 +97,14 @@ class Case:
         self.pushed = {"wrench": WRENCH, "link_forces": self.forces}
         self.warm = {**self.pushed, "temperature": self.temperature}
         self.tau = robot.inverse_dynamics(*self.motion)
+        self.unloaded = unloaded(robot)
+        self.speed = np.abs(robot.chain.coupling or 1.0).max(initial=1.0)  # of rotors: fast
+        self.under_load = robot.load_friction(*self.motion) if robot.rubs_under_load else 0.0
+        self.still, self.damped = paper_springs(self.tree, self.q, self.qd)
+        self.load, self.rest, self.dragged = paper_load(self.tree, self.q, self.qd)
+        self.has_motors = not any(x.mimic for x in robot.model.links)
+        J = [self.tree.jacobian(self.q, frame="tool", link=x) for x in self.tree.link_names]
+        self.push = np.einsum("lij,li->j", J, self.forces)
 
     @property
     def rng(self):
@@ -209,18 +217,15 @@ def paper_friction(robot, qd, temperature=None):
             row = np.array(model.gear_matrix[i], dtype=float) / model.gear_matrix[i][i]
         G, alone = drive.gear, (row != 0).sum() == 1
         reflected = [G**2 * drive.viscous] * 2, [abs(G) * c for c in drive.coulomb]
-        tree[i] += shaped(own, rates[i], np.array(_sides(own)) * factor, own.coulomb) + own.offset
+        tree[i] += (
+            shaped(own, rates[i], np.array(sides(own.viscous)) * factor, own.coulomb) + own.offset
+        )
         if own.own is not None:
             tree[i] += grease_torque(own.own.own, rates[i])
         viscous = np.array(reflected[0]) * (factor if alone else 1.0)
         tree += row * shaped(own, row @ rates, viscous, reflected[1])
         motors[i] = shaped(own, row @ rates, reflected[0], reflected[1])
     return K.T @ tree, motors
-
-
-def _sides(friction):
-    pair = sides(friction.viscous)
-    return (*pair, *pair)[:2]
 
 
 def paper_load(robot, q, qd):
@@ -247,44 +252,37 @@ def formulations_agree(c):
 
 
 def forward_of_inverse_is_the_identity(c):
-    """In every method; the torque that is left over is rounding of the torque."""
-    condition = np.linalg.cond(c.robot.mass_matrix(c.q))
+    """In every method, pushed and warm or not."""
+    M = c.robot.mass_matrix(c.q)
+    condition = np.linalg.cond(M)
     for given_ in ({}, c.warm):
         tau = c.robot.inverse_dynamics(*c.motion, **given_)
         assert not np.delete(tau, c.driven).any()
         methods = (None,) if c.closed else (None, *FORWARD_METHODS)
         for method in (m for m in methods if applies(c.robot, m)):
             qdd = c.robot.forward_dynamics(c.q, c.qd, tau, method=method, **given_)
-            back = c.robot.mass_matrix(c.q) @ (qdd - c.qdd)[c.own]
-            close(back, 0.0, max(AGREE, 1e-13 * condition), size=max(1.0, np.abs(tau).max()))
+            size = max(1.0, np.abs(tau).max() / np.abs(M).max())
+            close(qdd, c.qdd, max(AGREE, 1e-13 * condition), size)
 
 
 def equation_of_motion_adds_up(c):
     """By its matrices and what paper says of the rest, as a whole and term by term."""
-    q, qd, Z = c.q, c.qd, c.Z
+    q, qd, Z, rubs = c.q, c.qd, c.Z, paper_friction(c.robot, c.qd)[0]
     M, C, g = c.robot.mass_matrix(q), c.robot.coriolis_matrix(q, qd), c.robot.gravity_torque(q)
-    (still, damped), load = paper_springs(c.tree, q, qd), paper_load(c.tree, q, qd)[0]
-    rubs = paper_friction(c.robot, qd)[0]
-    more = c.robot.load_friction(*c.motion) if c.robot.rubs_under_load else 0.0 * q
-    parts = {
-        "inertial": M @ c.a,
-        "coriolis": C @ c.v,
-        "gravity": g,
-        "friction": Z.T @ (rubs + more),
-    }
-    parts |= {"load": Z.T @ load} if c.robot.model.loads else {}
-    parts |= {"spring": Z.T @ (still + damped)} if c.robot.model.springs else {}
-    size = max(1.0, np.abs(c.tau).max(), np.abs(still).max())
-    close(Z.T @ c.tau, sum(parts.values()), size=size)
-    terms = c.robot.torque_terms(*c.motion)
+    parts = {"inertial": M @ c.a, "coriolis": C @ c.v, "gravity": g}
+    parts["friction"] = Z.T @ (rubs + c.under_load)
+    parts |= {"load": Z.T @ c.load} if c.robot.model.loads else {}
+    parts |= {"spring": Z.T @ (c.still + c.damped)} if c.robot.model.springs else {}
+    size, terms = max(1.0, np.abs([c.tau, c.still]).max()), c.robot.torque_terms(*c.motion)
     assert list(terms) == list(parts)
+    close(Z.T @ c.tau, sum(parts.values()), size=size)
     close(sum(terms.values()), c.tau, size=size)
     for name, part in parts.items():
         close(Z.T @ terms[name], part, size=size)
         assert not np.delete(terms[name], c.driven).any()
     close(c.robot.friction_torque(qd), rubs, 1e-12)
-    close(c.robot.spring_torque(q), still, size=size)
-    close(c.robot.load_torque(q, qd), load, 1e-12, size=size)
+    close(c.robot.spring_torque(q), c.still, size=size)
+    close(c.robot.load_torque(q, qd), c.load, 1e-12, size=size)
 
 
 def inertia_is_symmetric_and_positive(c):
@@ -298,33 +296,27 @@ def mdot_less_2c_is_skew(c):
     M = [c.robot.mass_matrix(c.moved(s * 1e-5 * c.v)) for s in (1, -1)]
     Mdot = (M[0] - M[1]) / 2e-5
     S = Mdot - 2 * c.robot.coriolis_matrix(c.q, c.qd)
-    close(S + S.T, 0.0, DIFFERENCE, size=max(1.0, np.abs(Mdot).max(), np.abs(M[0]).max()))
+    size = max(np.abs(Mdot).max(), np.abs(M[0]).max(), c.speed**2)
+    close(S + S.T, 0.0, DIFFERENCE, size)
 
 
 def torque_at_rest_is_the_slope_of_the_energy(c):
     slope = c.slopes(lambda x: c.tree.potential_energy(c.moved(x)))
-    rest = paper_springs(c.tree, c.q, 0.0 * c.qd)[0] + paper_load(c.tree, c.q, 0.0 * c.qd)[0]
-    close(slope, c.robot.gravity_torque(c.q) + c.Z.T @ rest, DIFFERENCE, size=1e-2 * _energy(c))
-
-
-def _energy(c):
-    return max(100.0, abs(c.tree.potential_energy(c.q)))
+    wanted = c.robot.gravity_torque(c.q) + c.Z.T @ (c.still + c.load - c.dragged)
+    close(slope, wanted, DIFFERENCE, max(1.0, 1e-2 * abs(c.tree.potential_energy(c.q))))
 
 
 def power_balance(c):
     """d/dt (T + U) is the power of the drives less that of friction, of dampers and of loads."""
-    speed = np.abs(c.robot.chain.coupling).max() if c.robot.chain.coupling else 1.0
-    h = 1e-5 / max(1.0, speed) ** 0.5  # rotors spin fast
+    h = 1e-5 / c.speed**0.5
 
     def total(t):
         q, qd = c.q + t * c.qd + t * t / 2 * c.qdd, c.qd + t * c.qdd
         return c.tree.kinetic_energy(q, qd) + c.tree.potential_energy(q)
 
-    lost = c.robot.friction_torque(c.qd) + paper_springs(c.tree, c.q, c.qd)[1]
-    lost = lost + paper_load(c.tree, c.q, c.qd)[2]
-    lost = lost + (c.robot.load_friction(*c.motion) if c.robot.rubs_under_load else 0.0)
-    wanted = (c.tau - lost) @ c.qd
-    close((total(h) - total(-h)) / (2 * h), wanted, 1e-5, size=max(1.0, 1e-2 * abs(total(0.0))))
+    lost = c.robot.friction_torque(c.qd) + c.damped + c.dragged + c.under_load
+    rate, size = (total(h) - total(-h)) / (2 * h), max(1.0, 1e-2 * abs(total(0.0)))
+    close(rate, (c.tau - lost) @ c.qd, 1e-5, size)
 
 
 def regressor_times_parameters_is_the_torque(c):
@@ -332,10 +324,9 @@ def regressor_times_parameters_is_the_torque(c):
     p, Y = c.robot.parameters, c.robot.regressor(*c.motion)
     assert len(set(p.names)) == len(p.names) == len(p.values)
     assert not np.delete(Y, c.driven, axis=0).any()
-    more = c.robot.load_friction(*c.motion) if c.robot.rubs_under_load else 0.0
-    rest = c.Z.T @ (paper_load(c.tree, c.q, c.qd)[1] + more)
-    close(c.Z.T @ (Y @ p.values) + rest, c.Z.T @ c.tau, size=np.abs(c.tau).max())
-    bare = dy.Robot(replace(unloaded(c.robot).model, loads=()))
+    linear = Y @ p.values + c.rest + c.under_load
+    close(c.Z.T @ linear, c.Z.T @ c.tau, size=np.abs(c.tau).max())
+    bare = dy.Robot(replace(c.unloaded.model, loads=()))
     Y, values = bare.regressor(*c.motion), bare.parameters.values
     others = [values * c.rng.uniform(0.5, 2.0, len(values))]
     if not (c.closed or bare.model.rotors == "full"):  # a zero rotor has no column to compare with
@@ -364,15 +355,13 @@ def own_parameters_are_the_same_robot(c):
     robot, values = c.robot, c.robot.parameters.values
     same = robot.with_parameters(values)
     assert same.parameters.names == robot.parameters.names
+    pairs = [x for x in robot.model.links if isinstance(x.friction.viscous, tuple)]
+    assert sum(x.endswith(".viscous-") for x in same.parameters.names) == len(pairs)
     close(same.parameters.values, values, 1e-13)
     close(same.inverse_dynamics(*c.motion, **c.warm), robot.inverse_dynamics(*c.motion, **c.warm))
-    if has_motors(c):
+    if c.has_motors:
         close(same.motor_torque(*c.motion), robot.motor_torque(*c.motion))
     close(same.potential_energy(c.q), robot.potential_energy(c.q))
-
-
-def has_motors(c):
-    return not any(x.mimic for x in c.robot.model.links)
 
 
 def parameters_may_be_an_argument(c):
@@ -380,26 +369,22 @@ def parameters_may_be_an_argument(c):
     values = np.asarray(c.robot.parameters.values)
     values = values * c.rng.uniform(0.5, 2.0, len(values))
     other = c.robot.with_parameters(values)
-    for name in ("inverse_dynamics", "motor_torque")[: 1 + has_motors(c)]:
+    for name in ("inverse_dynamics", "motor_torque")[: 1 + c.has_motors]:
         kernel = c.robot.kernel(name, parameters="argument")
         close(kernel(*c.motion, values), getattr(other, name)(*c.motion))
     close(c.robot.kernel("mass_matrix", parameters="argument")(c.q, values), other.mass_matrix(c.q))
 
 
 def forces_act_by_jacobians_transposed(c):
-    robot = unloaded(c.robot)
-    tau = robot.inverse_dynamics(*c.motion)
-    J = [c.tree.jacobian(c.q, frame="tool", link=x) for x in c.tree.link_names]
-    own = np.einsum("lij,li->j", J, c.forces)
+    tau = c.unloaded.inverse_dynamics(*c.motion)
     tool = c.tree.jacobian(c.q, frame="tool").T @ WRENCH
-    for given_, push in (({"link_forces": c.forces}, own), (c.pushed, own + tool)):
-        found = robot.inverse_dynamics(*c.motion, **given_) - tau
+    for given_, push in (({"link_forces": c.forces}, c.push), (c.pushed, c.push + tool)):
+        found = c.unloaded.inverse_dynamics(*c.motion, **given_) - tau
         close(c.Z.T @ found, c.Z.T @ push, size=np.abs(tau).max())
 
 
 def friction_under_load_is_a_share_of_what_is_transmitted(c):
-    free = unloaded(c.robot)
-    shares = np.zeros(c.robot.n)
+    free, shares = c.unloaded, np.zeros(c.robot.n)
     for link in c.robot.model.links:
         if link.friction.load:
             k = c.robot.joint_names.index(link.joint_name)
@@ -420,7 +405,7 @@ def viscous_friction_follows_the_temperature(c):
     robot, warm = c.robot, {"temperature": c.temperature}
     rubs = paper_friction(robot, c.qd, c.temperature)[0]
     close(robot.friction_torque(c.qd, **warm), rubs, 1e-12)
-    free = unloaded(robot)
+    free = c.unloaded
     rest = c.Z.T @ (free.inverse_dynamics(*c.motion) - free.friction_torque(c.qd))
     close(c.Z.T @ free.inverse_dynamics(*c.motion, **warm), rest + c.Z.T @ rubs)
     cold = with_links(
@@ -435,7 +420,7 @@ def viscous_friction_follows_the_temperature(c):
 
 def motors_give_what_gears_and_rotors_need(c):
     """Rotor and motor friction on the motor's side; the rest through the gear, with its losses."""
-    if not has_motors(c):
+    if not c.has_motors:
         return
     model, n = c.robot.model, c.robot.n
     drives = [x.drive or dy.Drive() for x in model.links]
@@ -481,7 +466,7 @@ def the_motor_torques_simulated_are_the_motion(c):
 
     Of the third step: which way the power goes through a gear is known from the step before.
     """
-    if not has_motors(c) or c.robot.model.gear_matrix is not None:
+    if not c.has_motors or c.robot.model.gear_matrix is not None:
         return
     dry = {"law": "coulomb", "constants": {}}
     robot = with_links(c.robot, lambda x, i: x if x.friction.law != "lugre" else replace(
@@ -516,7 +501,7 @@ def reductions_keep_the_torques(c):
         (equation.mass_matrix, x[:1]),
         (equation.gravity_torque, x[:1]),
         (coriolis.coriolis_matrix, x[:2]),
-        *([(equation.motor_torque, x)] if has_motors(c) else []),
+        *([(equation.motor_torque, x)] if c.has_motors else []),
     ):
         expected = np.array(function(c.tree.chain, *arguments, fn=MATH))
         for k in range(len(OPERATIONS) + 1):
@@ -541,7 +526,7 @@ def copies_and_files_are_the_same_robot(c):
 
 
 def another_convention_is_the_same_robot(c):
-    if c.robot.model.convention == "urdf" or not has_motors(c):
+    if c.robot.model.convention == "urdf" or not c.has_motors:
         return
     other = c.robot.to_dh("modified" if c.robot.model.convention == "standard" else "standard")
     tau, same = (x.inverse_dynamics(*c.motion, wrench=WRENCH) for x in (c.robot, other))
@@ -584,21 +569,17 @@ def a_base_that_accelerates_is_gravity(c):
     lift = np.array([0, 0, 0, 0, 0, 0, *(-c.robot.gravity)])
     still = c.robot.with_gravity((0, 0, 0))
     close(still.inverse_dynamics(*c.motion, base_motion=lift), c.tau)
-    robot, moves = unloaded(c.robot), np.array([0.3, -0.2, 0.5, 0.1, 0.7, -0.4, 1.0, 2.0, 3.0])
-    J = [robot.jacobian(c.q, frame="tool", link=x) for x in robot.link_names]
-    alone = robot.inverse_dynamics(*c.motion, base_motion=moves)
+    moves = {"base_motion": np.array([0.3, -0.2, 0.5, 0.1, 0.7, -0.4, 1.0, 2.0, 3.0])}
+    alone = c.unloaded.inverse_dynamics(*c.motion, **moves)
     for method in ("newton-euler", "newton-euler-base"):
-        given_ = {"base_motion": moves, "link_forces": c.forces, "method": method}
-        found = robot.inverse_dynamics(*c.motion, **given_)
-        close(found, alone + np.einsum("lij,li->j", J, c.forces))
+        given_ = {**moves, "link_forces": c.forces, "method": method}
+        close(c.unloaded.inverse_dynamics(*c.motion, **given_), alone + c.push)
 
 
 def a_payload_is_a_body_at_the_tool(c):
     """Carrying a mass costs its weight, its inertia and nothing else: linear in the mass."""
-    robot = unloaded(c.robot)
-    none, one, three = (
-        robot.with_payload(m, (0.1, 0, 0.2)).inverse_dynamics(*c.motion) for m in (0.0, 1.0, 3.0)
-    )
+    carrying = (c.unloaded.with_payload(m, (0.1, 0, 0.2)) for m in (0.0, 1.0, 3.0))
+    none, one, three = (robot.inverse_dynamics(*c.motion) for robot in carrying)
     close(three - none, 3.0 * (one - none), 1e-9, size=1e-3 * np.abs(none).max())
 
 
@@ -622,7 +603,7 @@ def motions_keep_the_loops_closed(c):
 
 def closures_hold_by_forces_that_do_no_work(c):
     """The tree feels them; forward dynamics is that of dense algebra."""
-    robot, J = unloaded(c.robot), c.robot.closure_jacobian(c.q)
+    robot, J = c.unloaded, c.robot.closure_jacobian(c.q)
     for given_ in ({}, c.pushed):
         f = robot.constraint_forces(*c.motion, **given_)
         assert not np.delete(f, list(robot.chain.mobility.rows)).any()
@@ -644,7 +625,7 @@ def drives_that_share_the_load_do_not_pull_at_each_other(c):
     if len(c.driven) < c.robot.n:
         return
     J = c.robot.closure_jacobian(c.q)[list(c.robot.chain.mobility.rows)]
-    robot, preload = unloaded(c.robot), c.rng.normal(size=c.robot.n)
+    robot, preload = c.unloaded, c.rng.normal(size=c.robot.n)
     for part in robot.torque_terms(*c.motion).values():
         close(J @ part, 0.0, size=max(1.0, np.abs(part).max()))
     tau = robot.inverse_dynamics(*c.motion, preload=preload)
@@ -658,6 +639,7 @@ def the_tool_has_the_energy_of_the_mechanism(c):
         return
     J = c.robot.drive_jacobian(c.q)
     close(J[:3], c.slopes(lambda x: c.robot.fk(c.moved(x))[:3, 3]), DIFFERENCE)
+    close(c.robot.manipulability(c.q) ** 2, np.linalg.det(J[:3].T @ J[:3]), 1e-9)
     speed = J @ c.v
     if np.linalg.cond(J) < 1e3:
         energy = 0.5 * speed @ c.robot.operational_inertia(c.q) @ speed
@@ -665,37 +647,25 @@ def the_tool_has_the_energy_of_the_mechanism(c):
 
 
 LAWS = (
-    formulations_agree,
-    forward_of_inverse_is_the_identity,
-    equation_of_motion_adds_up,
-    inertia_is_symmetric_and_positive,
-    mdot_less_2c_is_skew,
-    torque_at_rest_is_the_slope_of_the_energy,
-    power_balance,
-    regressor_times_parameters_is_the_torque,
-    regressor_of_a_reference_has_the_coriolis_matrix,
-    own_parameters_are_the_same_robot,
-    forces_act_by_jacobians_transposed,
+    formulations_agree, forward_of_inverse_is_the_identity, equation_of_motion_adds_up,
+    inertia_is_symmetric_and_positive, mdot_less_2c_is_skew,
+    torque_at_rest_is_the_slope_of_the_energy, power_balance,
+    regressor_times_parameters_is_the_torque, regressor_of_a_reference_has_the_coriolis_matrix,
+    own_parameters_are_the_same_robot, forces_act_by_jacobians_transposed,
     friction_under_load_is_a_share_of_what_is_transmitted,
-    viscous_friction_follows_the_temperature,
-    motors_give_what_gears_and_rotors_need,
-    reductions_keep_the_torques,
-    copies_and_files_are_the_same_robot,
-)
+    viscous_friction_follows_the_temperature, motors_give_what_gears_and_rotors_need,
+    reductions_keep_the_torques, copies_and_files_are_the_same_robot,
+)  # fmt: skip
 OF_ARMS = (
-    another_convention_is_the_same_robot,
-    jacobians_are_slopes,
-    the_centre_of_mass_carries_the_weight,
-    a_base_that_accelerates_is_gravity,
-    a_payload_is_a_body_at_the_tool,
-    the_observation_matrix_of_document_003_is_the_regressor,
-)
+    another_convention_is_the_same_robot, jacobians_are_slopes,
+    the_centre_of_mass_carries_the_weight, a_base_that_accelerates_is_gravity,
+    a_payload_is_a_body_at_the_tool, the_observation_matrix_of_document_003_is_the_regressor,
+)  # fmt: skip
 OF_MECHANISMS = (
-    motions_keep_the_loops_closed,
-    closures_hold_by_forces_that_do_no_work,
+    motions_keep_the_loops_closed, closures_hold_by_forces_that_do_no_work,
     drives_that_share_the_load_do_not_pull_at_each_other,
     the_tool_has_the_energy_of_the_mechanism,
-)
+)  # fmt: skip
 COSTLY = (  # programs are traced, motions integrated
     parameters_may_be_an_argument,
     derivatives_are_slopes,
@@ -710,19 +680,19 @@ def hold(laws, robot):
         law(c)
 
 
-@settings(few, max_examples=50)
+@settings(few, max_examples=40)
 @given(any_arm(8))
 def test_arms(robot):
     hold(LAWS + OF_ARMS, robot)
 
 
-@settings(few, max_examples=40)
+@settings(few, max_examples=28)
 @given(any_mechanism())
 def test_mechanisms(robot):
     hold(LAWS + OF_MECHANISMS, robot)
 
 
-@settings(few, max_examples=12)
+@settings(few, max_examples=10)
 @given(any_arm(3))
 def test_arms_at_length(robot):
     hold(COSTLY, robot)
@@ -795,7 +765,8 @@ def test_machine_code_is_python(name, compiled, monkeypatch):
         monkeypatch.setenv("DYNAMIS_COMPILE", code)
         robot = dressed(dy.load(name), worn, 5)
         x = states(robot, 3)
-        found.append([getattr(robot, kernel)(*x[:k]) for kernel, k in PROGRAMS.items()])
+        programs = [*PROGRAMS.items()][: 3 if robot.n > 4 else None]
+        found.append([getattr(robot, kernel)(*x[:k]) for kernel, k in programs])
     for fast, slow in zip(*found, strict=True):
         close(fast, slow, 1e-12)
 
