@@ -1,17 +1,20 @@
 """Closed mechanisms for tests: small ones by hand, random ones, and states that close."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
-from hypothesis import assume
+from hypothesis import assume, reject
 from hypothesis import strategies as st
 
 import dynamis as dy
 from dynamis.errors import ModelError
 from dynamis.model import catalogue
 from dynamis.model.formats.files import load_model
+from dynamis.model.model import Payload
+from dynamis.model.pose import Pose
 
-from .random_robots import body
+from .random_robots import EFFECTS, body, drive, friction, wearing, with_links
 
 OPEN_ARMS = (  # one of each kind: what compiles every arm takes these
     *("cartesian-xy", "elbow6", "fr3", "kr16", "kr16-p4", "panda", "pendulum3", "planar-2link"),
@@ -305,3 +308,60 @@ def states_near(robot, count, seed=0, spread=0.3, condition=30.0, most=10.0):
     v, a = rng.normal(size=(2, len(q), robot.dof))
     qd = robot.joint_rates(q, v)
     return q, qd, robot.joint_accelerations(q, qd, a), v, a
+
+
+R, P = "revolute", "prismatic"
+MECHANISMS = {
+    "five-bar": five_bar,
+    "five-bar, ball": lambda: five_bar("ball"),
+    "five-bar, four drives": lambda: five_bar(passive=False),
+    "four-bar": four_bar,
+    "four-bar, rocker driven": lambda: four_bar(passive=(True, True, False)),
+    "plane": lambda: random_loops([R, P, R, R], [-1, 0, -1, 2], [("pin", 1, 3)], 11, True),
+    "mimic": lambda: random_loops([R] * 5, [-1, 0, 1, -1, 3], [("ball", 2, 4)], 1, extra=tied),
+}
+
+
+def tied(rng, links):
+    """The second link mimics the first."""
+    return [links[0], replace(links[1], mimic=("joint1", -0.7, 0.2)), *links[2:]]
+
+
+def equipped(robot, name, seed=0):
+    """The mechanism with friction in every joint, motors with losses, a tool and a payload."""
+    rng = np.random.default_rng(seed)
+
+    def change(link, i):
+        own = None if link.passive else drive(rng)
+        return replace(link, friction=friction(rng), drive=own)
+
+    base, tool = Pose((0.3, -0.2, 0.7), (0.4, 0.2, -1.0)), Pose((0.1, 0.2, 0.3))
+    more = {"base": base, "tool": tool, "payload": Payload(**body(rng))}
+    return with_links(robot, change, name=name, **more)
+
+
+@cache
+def mechanism(name):
+    """One of these, equipped."""
+    return equipped(MECHANISMS[name](), name, len(name))
+
+
+@cache
+def _motion(name):
+    return [x[0] for x in motions(mechanism(name), 1)]
+
+
+def motion(robot):
+    """A motion q, qd, qdd, v, a of a mechanism; one of these has the same whatever its effects."""
+    if robot.name in MECHANISMS:
+        return _motion(robot.name)
+    found = states_near(robot, 1, condition=300.0)
+    return [x[0] for x in found] if len(found[0]) else reject()
+
+
+WORN_BY_MECHANISMS = tuple(x for x in EFFECTS if x not in ("mimic", "gear matrix", "no losses"))
+
+
+def any_mechanism():
+    """A small closed mechanism with any effects."""
+    return wearing(st.sampled_from([*MECHANISMS]).map(mechanism), WORN_BY_MECHANISMS)

@@ -1,6 +1,10 @@
-"""Random robots and states for property tests: every draw is a seed plus a structure."""
+"""Random robots and states for property tests: every draw is a seed plus a structure.
 
-from dataclasses import replace
+`any_arm` and `any_mechanism` wear every effect that a model can have, in any company.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -8,6 +12,7 @@ from hypothesis import strategies as st
 import dynamis as dy
 from dynamis.model.friction import LAWS
 from dynamis.model.model import Model, Payload
+from dynamis.model.pose import pose as as_pose
 
 KINDS = ("revolute", "prismatic")
 RIGHT = (0.0, np.pi / 2, -np.pi / 2, np.pi)
@@ -83,8 +88,6 @@ def build(convention: str, kinds, seed: int, parents=None, rotors="reflected", l
         links = [tree_link(rng, k, p) for k, p in zip(kinds, names, strict=True)]
     else:
         links = [dh_link(rng, k) for k in kinds]
-    from dynamis.model.pose import pose as as_pose
-
     return dy.Robot(
         Model(
             name=f"{convention}-{seed}",
@@ -99,10 +102,216 @@ def build(convention: str, kinds, seed: int, parents=None, rotors="reflected", l
     )
 
 
+def with_links(robot: dy.Robot, change: Callable, **more) -> dy.Robot:
+    """The robot with every link changed by change(link, number)."""
+    links = tuple(change(link, i) for i, link in enumerate(robot.model.links))
+    return dy.Robot(replace(robot.model, links=links, **more))
+
+
 def lossless(robot: dy.Robot) -> dy.Robot:
     """The robot with gears that lose no power."""
-    links = (replace(x, drive=replace(x.drive, efficiency=1.0)) for x in robot.model.links)
-    return dy.Robot(replace(robot.model, links=tuple(links)))
+    return with_links(
+        robot, lambda x, i: replace(x, drive=x.drive and replace(x.drive, efficiency=1.0))
+    )
+
+
+# effects: what a model may have beside bodies, friction by velocity and drives
+
+
+@dataclass(frozen=True)
+class Hose:
+    """A hose pack: a spring in sin(q), a damper, a bias, and parts that are not linear."""
+
+    stiffness: float = 30.0
+    damping: float = 2.0
+    bias: float = -1.5
+    speed: float = 0.4
+    stop: float = 0.6
+
+    def torque(self, q, qd, constants, fn):
+        k, d, b = (constants[x] for x in ("stiffness", "damping", "bias"))
+        smooth = fn.tanh(qd[-1] / constants["speed"])
+        hit = fn.select(q[0] > constants["stop"], q[0] - constants["stop"], 0.0)
+        rest = [0.0] * (len(q) - 1)
+        first = k * fn.sin(q[0]) + 0.5 * k * q[-1] + d * qd[0] + 7.0 * hit
+        if len(q) == 1:
+            return [first + b + smooth]
+        return [first, *rest[1:], 0.5 * k * q[0] + b + smooth]
+
+    def energy(self, q, constants, fn):
+        k, b = constants["stiffness"], constants["bias"]
+        hit = fn.select(q[0] > constants["stop"], q[0] - constants["stop"], 0.0)
+        both = 0.5 * k * q[0] * q[-1] if len(q) > 1 else 0.25 * k * q[0] * q[0]
+        return -k * fn.cos(q[0]) + both + b * q[-1] + 3.5 * hit * hit
+
+
+def hose_rest(hose, q, qd):
+    """What none of its linear constants multiplies, in NumPy."""
+    tau = np.zeros(np.shape(q))
+    tau[..., 0] = 7.0 * np.maximum(q[..., 0] - hose.stop, 0.0)
+    tau[..., -1] += np.tanh(qd[..., -1] / hose.speed)
+    return tau
+
+
+def hose_torque(hose, q, qd):
+    """The law of `Hose` in NumPy."""
+    tau = hose_rest(hose, q, qd)
+    k = hose.stiffness
+    tau[..., 0] += k * np.sin(q[..., 0]) + 0.5 * k * q[..., -1] + hose.damping * qd[..., 0]
+    tau[..., -1] += hose.bias + (0.5 * k * q[..., 0] if q.shape[-1] > 1 else 0.0)
+    return tau
+
+
+@dataclass(frozen=True)
+class Grease:
+    """Dry friction that falls with speed to its kinetic value, and a root of the speed."""
+
+    dry: float = 2.0
+    extra: float = 1.0
+    root: float = 0.5
+    speed: float = 0.3
+
+    def torque(self, qd, direction, constants, fn):
+        u = qd / constants["speed"]
+        falling = constants["dry"] + constants["extra"] * fn.exp(-u * u)
+        return falling * direction + constants["root"] * qd / fn.sqrt(1.0 + u * u)
+
+
+def grease_torque(law, qd):
+    """The law of `Grease` in NumPy."""
+    u = qd / law.speed
+    falling = (law.dry + law.extra * np.exp(-u * u)) * np.sign(qd)
+    return falling + law.root * qd / np.sqrt(1.0 + u * u)
+
+
+GAS = {"force": 300.0, "gas_length": 40.0, "exponent": 1.3, "rest_length": 0.7}
+
+
+def sprung(robot: dy.Robot, seed: int) -> dy.Robot:
+    """The robot with a spring of every kind between links at random."""
+    rng = np.random.default_rng(seed)
+    links = [robot.model.base_name, *robot.model.link_names]
+    joint = str(rng.choice(robot.model.tree_joint_names))
+    own = [dy.Spring(kind="torsion", joint=joint, stiffness=30.0, rest_angle=0.4, preload=-2.0)]
+    laws = [
+        {"stiffness": 400.0, "rest_length": 0.3, "preload": 20.0, "damping": 5.0},
+        {"kind": "gas", "law": "pull", **GAS, "damping": 3.0},
+        {"kind": "gas", "law": "push", **GAS, "exponent": 1.0},
+        {"kind": "gas", "law": "table", "lengths": [0.2, 0.8, 2.0], "forces": [5.0, 60.0, -10.0]},
+    ]
+    for law in laws:
+        a, b = rng.choice(len(links), 2, replace=False)
+        points = {"from_point": rng.normal(size=3), "to_point": rng.normal(size=3)}
+        own.append(dy.Spring(**{"from": links[a], "to": links[b]}, **points, **law))
+    return dy.Robot(replace(robot.model, springs=tuple(own)))
+
+
+def _springs(robot, rng):
+    return sprung(robot, int(rng.integers(2**20)))
+
+
+def _loads(robot, rng):
+    hose = Hose(*rng.uniform((5, 0, -3), (40, 4, 3)), stop=rng.uniform(-0.5, 0.5))
+    return robot.with_load(hose)
+
+
+def _friction(rng, share=0.7, **more):
+    """Change of the friction of most joints; `more` are functions of a link."""
+
+    def change(link, i):
+        given = {name: value(link) for name, value in more.items()}
+        return replace(link, friction=replace(link.friction, **given))
+
+    return lambda link, i: change(link, i) if rng.random() < share else link
+
+
+def _own_friction(robot, rng):
+    def law(link):
+        return Grease(*rng.uniform(0.1, 2.0, 4))
+
+    return with_links(robot, _friction(rng, law=law, constants=lambda link: {}))
+
+
+def _by_direction(robot, rng):
+    return with_links(robot, _friction(rng, viscous=lambda link: tuple(rng.uniform(0.1, 2.0, 2))))
+
+
+def _temperature(robot, rng):
+    own = {"temperature_slope": lambda link: rng.uniform(-0.012, 0.02),
+           "reference_temperature": lambda link: rng.uniform(10.0, 40.0)}  # fmt: skip
+    return with_links(robot, _friction(rng, **own))
+
+
+def _under_load(robot, rng):
+    def change(link, i):
+        if link.mimic or link.friction.law == "lugre" or (i and rng.random() < 0.3):
+            return link
+        drive = link.drive and replace(link.drive, efficiency=1.0)
+        return replace(link, friction=replace(link.friction, load=rng.uniform(0.05, 0.3)),
+                       drive=drive)  # fmt: skip
+
+    return with_links(robot, change)
+
+
+def _mimic(robot, rng):
+    """One joint follows another before it."""
+    k = int(rng.integers(1, len(robot.model.links))) if robot.n > 1 else 0
+    leader = robot.model.links[int(rng.integers(max(k, 1)))].joint_name
+    ratio = (leader, rng.choice([-1, 1]) * rng.uniform(0.5, 1.5), 0.2)
+    return with_links(robot, lambda x, i: replace(x, mimic=ratio) if k and i == k else x)
+
+
+def _full_rotors(robot, rng):
+    def change(link, i):
+        if link.drive is None:
+            return link
+        own = {"unbalance": tuple(rng.normal(scale=2e-3, size=2))}
+        if rng.random() < 0.5:
+            own |= {"rotor_axis": rng.normal(size=3), "rotor_position": rng.normal(size=3)}
+        return replace(link, drive=replace(link.drive, **own))
+
+    return with_links(robot, change, rotors="full")
+
+
+def _gear_matrix(robot, rng):
+    """Motors that turn with the joints before their own, too."""
+    if robot.model.closures:  # whose passive joints have no motors
+        return robot
+    gears = [x.drive.gear for x in robot.model.links]
+    G = np.diag(gears) + np.tril(rng.normal(scale=9.0, size=(len(gears),) * 2), -1)
+    return dy.Robot(replace(robot.model, gear_matrix=G.tolist()))
+
+
+def _massless(robot, rng):
+    """A link that weighs nothing, before the last."""
+    k = int(rng.integers(max(len(robot.model.links) - 1, 1)))
+    light = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": None}
+    return with_links(
+        robot, lambda x, i: replace(x, **light) if i == k and len(robot.model.links) > 1 else x
+    )
+
+
+EFFECTS: Mapping[str, Callable] = {  # in the order of dressing
+    "mimic": _mimic,
+    "massless": _massless,
+    "no losses": lambda robot, rng: lossless(robot),
+    "own friction": _own_friction,
+    "by direction": _by_direction,
+    "temperature": _temperature,
+    "under load": _under_load,
+    "full rotors": _full_rotors,
+    "gear matrix": _gear_matrix,
+    "springs": _springs,
+    "loads": _loads,
+}
+
+
+def dressed(robot: dy.Robot, names, seed: int = 0) -> dy.Robot:
+    """The robot with these effects."""
+    rng = np.random.default_rng(seed)
+    for name in EFFECTS:
+        robot = EFFECTS[name](robot, rng) if name in names else robot
+    return robot
 
 
 @st.composite
@@ -136,6 +345,18 @@ def trees(draw, longest: int = 8):
 def robots(longest: int = 8):
     """Any random robot."""
     return st.one_of(chains(longest), trees(longest))
+
+
+@st.composite
+def wearing(draw, bare, effects=tuple(EFFECTS)):
+    """Robots of `bare` with any of these effects."""
+    worn = draw(st.lists(st.sampled_from(effects), unique=True))
+    return dressed(draw(bare), worn, draw(st.integers(0, 2**20)))
+
+
+def any_arm(longest: int = 5):
+    """Any open robot with any effects."""
+    return wearing(robots(longest))
 
 
 def states(robot, count: int | None = None, seed: int = 0, vectors: int = 3) -> list[np.ndarray]:

@@ -20,8 +20,7 @@ from dynamis.model.model import Model
 from tests.thorough import thorough_but
 
 from ..closed_mechanisms import OPEN_ARMS
-from ..dynamics.test_springs import sprung
-from ..random_robots import build, chains, states, trees
+from ..random_robots import build, chains, sprung, states, trees
 
 NAMES = OPEN_ARMS  # random states of closed mechanisms do not close
 SOME = ("planar-2link", "scara", "stanford", "puma560-mdh", "panda", "sixr", "rppr", "ur10e")

@@ -20,190 +20,20 @@ from ..closed_mechanisms import (
     random_loops,
     six_rss,
 )
-
-ROBOTS = {
-    "five-bar": five_bar,
-    "five-bar, ball": lambda: five_bar("ball"),
-    "four-bar": four_bar,
-    "four-bar, rocker driven": lambda: four_bar(passive=(True, True, False)),
-}
-
-
-@pytest.fixture(scope="module", params=ROBOTS, ids=str)
-def case(request):
-    robot = ROBOTS[request.param]()
-    return robot, *motions(robot, 5)
+from ..random_robots import with_links
 
 
 def close(a, b, tolerance=1e-11):
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, np.abs(b).max()))
 
 
-def test_rates_and_accelerations_keep_the_loops_closed(case):
-    robot, q, qd, qdd, *_ = case
-    h = 1e-4
-    e = [robot.closure_error(q + t * qd + 0.5 * t * t * qdd) for t in (-h, 0.0, h)]
-    close((e[2] - e[0]) / (2 * h), 0.0, 1e-6)
-    close((e[2] - 2 * e[1] + e[0]) / h**2, 0.0, 1e-5)
-
-
-def test_the_jacobian_is_the_slope_of_the_error(case):
-    robot, q, *_ = case
-    h, n = 1e-6, robot.n
-    slope = np.stack(
-        [
-            (robot.closure_error(q + h * x) - robot.closure_error(q - h * x)) / (2 * h)
-            for x in np.eye(n)
-        ],
-        axis=-1,
-    )
-    close(robot.closure_jacobian(q), slope, 1e-8)
-
-
-def test_forward_of_inverse_dynamics_is_the_identity(case):
-    robot, q, qd, qdd, *_ = case
-    tau = robot.inverse_dynamics(q, qd, qdd)
-    passive = [k for k in range(robot.n) if k not in robot.active]
-    assert not tau[..., passive].any()
-    close(robot.forward_dynamics(q, qd, tau), qdd)
-
-
-def test_the_power_of_the_drives_is_that_of_the_tree(case):
-    """Virtual work: closures take and give nothing, so qd.tau = qd.(torques of the tree)."""
-    robot, q, qd, qdd, *_ = case
-    tree = robot.without_closures()
-    total = (robot.inverse_dynamics(q, qd, qdd) * qd).sum(axis=-1)
-    close(total, (tree.inverse_dynamics(q, qd, qdd) * qd).sum(axis=-1))
-
-
-def test_the_tree_feels_the_forces_of_the_closures(case):
-    robot, q, qd, qdd, *_ = case
-    tree = robot.without_closures()
-    f = robot.constraint_forces(q, qd, qdd)
-    J = robot.closure_jacobian(q)
-    held = np.einsum("...ij,...i->...j", J, f)
-    close(robot.inverse_dynamics(q, qd, qdd) + held, tree.inverse_dynamics(q, qd, qdd))
-    work = np.einsum("...i,...ij,...j->...", f, J, qd)
-    close(work, 0.0)
-
-
-def test_matrices_over_the_drives_give_the_torques(case):
-    robot, q, qd, qdd, v, a = case
-    M, C, g = robot.mass_matrix(q), robot.coriolis_matrix(q, qd), robot.gravity_torque(q)
-    assert M.shape[-2:] == (robot.dof, robot.dof)
-    total = np.einsum("...ij,...j->...i", M, a) + np.einsum("...ij,...j->...i", C, v) + g
-    tau = robot.inverse_dynamics(q, qd, qdd)[..., list(robot.independent)]
-    close(total, tau)
-    close(M, np.swapaxes(M, -1, -2))
-    assert (np.linalg.eigvalsh(M) > 0).all()
-    energy = 0.5 * np.einsum("...i,...ij,...j->...", v, M, v)
-    close(energy, robot.kinetic_energy(q, qd))
-
-
-def test_mdot_less_2c_is_skew(case):
-    robot, q, qd, *_ = case
-    h = 1e-6
-    ahead, back = (robot.project(q + t * qd) for t in (h, -h))
-    Mdot = (robot.mass_matrix(ahead) - robot.mass_matrix(back)) / (2 * h)
-    S = Mdot - 2 * robot.coriolis_matrix(q, qd)
-    close(S + np.swapaxes(S, -1, -2), 0.0, 1e-7 * max(1.0, np.abs(Mdot).max()))
-
-
-def test_derivatives_follow_the_mechanism(case):
-    robot, q, qd, qdd, v, a = case
-    tau = robot.inverse_dynamics(q, qd, qdd)
-    h, own = 1e-6, list(robot.independent)
-
-    def torque(moved, v, a):
-        rates = robot.joint_rates(moved, v)
-        accelerations = robot.joint_accelerations(moved, rates, a)
-        return robot.inverse_dynamics(moved, rates, accelerations)[..., own]
-
-    steps = np.eye(robot.dof)
-    by_q = [
-        [torque(robot.project(q + s * h * robot.joint_rates(q, x)), v, a) for s in (1, -1)]
-        for x in steps
-    ]
-    by_v = [[torque(q, v + s * h * x, a) for s in (1, -1)] for x in steps]
-    by_a = [[torque(q, v, a + s * h * x) for s in (1, -1)] for x in steps]
-    found = robot.inverse_dynamics_derivatives(q, qd, qdd)
-    for slope, pairs in zip(found, (by_q, by_v, by_a), strict=True):
-        # q moves along a straight line and is put back: of second order in the step
-        expected = np.stack([(p - m) / (2 * h) for p, m in pairs], axis=-1)
-        close(slope, expected, 1e-6)
-    dq, dqd, dtau = robot.forward_dynamics_derivatives(q, qd, tau)
-    M = robot.mass_matrix(q)
-    close(M @ dq, -found[0], 1e-9)
-    close(M @ dqd, -found[1], 1e-9)
-    close(M @ dtau, np.broadcast_to(np.eye(robot.dof), M.shape), 1e-9)
-
-
-def rubbing():
-    links = tuple(
-        replace(x, friction=dy.Friction(viscous=0.1, load=0.2)) for x in five_bar().model.links
-    )
-    return dy.Robot(replace(five_bar().model, links=links))
-
-
-@pytest.mark.parametrize("kind", ["four drives", "friction under load"])
-def test_derivatives_hold_torques_of_joints_that_follow_and_friction_under_load(kind):
-    robot = rubbing() if kind == "friction under load" else five_bar(passive=False)
-    q, qd, qdd, v, a = motions(robot, 3)
-    h, own, steps = 1e-6, list(robot.independent), np.eye(robot.dof)
-
-    def slopes(moved):
-        pairs = [[moved(s * h * x) for s in (1, -1)] for x in steps]
-        return np.stack([(p - m)[..., own] / (2 * h) for p, m in pairs], axis=-1)
-
-    def put(x):
-        return robot.project(q + robot.joint_rates(q, x))
-
-    def answer(q, v, tau):
-        return robot.forward_dynamics(q, robot.joint_rates(q, v), tau)
-
-    tau = robot.inverse_dynamics(q, qd, qdd) + np.where(np.isin(range(4), robot.active), 0.5, 0.0)
-    dq, dqd, dtau = robot.forward_dynamics_derivatives(q, qd, tau)
-    close(dq, slopes(lambda x: answer(put(x), v, tau)), 1e-6)
-    close(dqd, slopes(lambda x: answer(q, v + x, tau)), 1e-6)
-    close(dtau, slopes(lambda x: answer(q, v, tau + np.eye(4)[own].T @ x)), 1e-6)
-    if kind == "four drives":
-        return
-
-    def torque(q, v, a):
-        qd = robot.joint_rates(q, v)
-        return robot.inverse_dynamics(q, qd, robot.joint_accelerations(q, qd, a))
-
-    found = robot.inverse_dynamics_derivatives(q, qd, qdd)
-    close(found[0], slopes(lambda x: torque(put(x), v, a)), 1e-6)
-    close(found[1], slopes(lambda x: torque(q, v + x, a)), 1e-6)
-    close(found[2], slopes(lambda x: torque(q, v, a + x)), 1e-6)
-
-
 def test_links_without_inertia_move_by_their_closures():
     """A four-bar whose coupler weighs nothing has a tree with a singular mass matrix."""
-    robot = four_bar()
-    light = replace(robot.model.links[1], mass=0.0, inertia=None)
-    links = (robot.model.links[0], light, robot.model.links[2])
-    robot = dy.Robot(replace(robot.model, links=links))
+    light = {"mass": 0.0, "inertia": None}
+    robot = with_links(four_bar(), lambda x, i: replace(x, **light) if i == 1 else x)
     assert robot.chain.mobility.augmented
     q, qd, qdd, *_ = motions(robot, 4)
     close(robot.forward_dynamics(q, qd, robot.inverse_dynamics(q, qd, qdd)), qdd, 1e-9)
-
-
-def test_more_drives_than_needed_share_the_load():
-    robot = five_bar(passive=False)
-    assert robot.dof == 2 and len(robot.active) == 4
-    q, qd, qdd, *_ = motions(robot, 4)
-    tau = robot.inverse_dynamics(q, qd, qdd)
-    close(robot.forward_dynamics(q, qd, tau), qdd)
-    rows = list(robot.chain.mobility.rows)
-    J = robot.closure_jacobian(q)[:, rows]
-    close(np.einsum("...ij,...j->...i", J, tau), 0.0)  # the least of all: no drive against another
-    wanted = np.array([3.0, -2.0, 1.0, 0.5])
-    preloaded = robot.inverse_dynamics(q, qd, qdd, preload=wanted)
-    close(robot.forward_dynamics(q, qd, preloaded), qdd)
-    close(np.einsum("...ij,...j->...i", J, preloaded - wanted), 0.0)
-    assert np.abs(preloaded - tau).max() > 0.1
 
 
 def test_batches_have_the_bits_of_single_calls():
@@ -226,6 +56,10 @@ def test_what_does_not_close_is_named():
     q, qd, qdd, *_ = (x[0] for x in motions(robot, 1))
     with pytest.raises(ClosureError, match=r"closure1\.[xy] is open by .*at most 1e-06"):
         robot.inverse_dynamics(q + 0.01 * OFF, qd, qdd)
+    with pytest.raises(ClosureError, match="does not close"):
+        robot.regressor(q + 0.1, qd, qdd)
+    with pytest.raises(ClosureError):
+        robot.regressor(q, qd, qdd + 0.1, qd)
     with pytest.raises(ClosureError, match="qd opens the loops"):
         robot.forward_dynamics(q, qd + 0.1 * OFF, qd)
     with pytest.raises(ClosureError, match="qdd opens the loops"):

@@ -2,28 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import dynamis as dy
-from tests.random_robots import robots, states
-
-
-@settings(max_examples=25)
-@given(robots())
-def test_laws_of_the_centre_of_mass(robot):
-    q, qd = states(robot, vectors=2)
-    J, c = robot.com_jacobian(q), robot.com(q)
-    h = 1e-6 * np.eye(robot.n)
-    slope = np.stack([(robot.com(q + e) - robot.com(q - e)) / 2e-6 for e in h], axis=-1)
-    np.testing.assert_allclose(J, slope, atol=1e-6)
-    mass = sum(body.inertia.m + (body.load.m if body.load else 0.0) for body in robot.chain.bodies)
-    weight = mass * np.array(robot.chain.gravity)
-    np.testing.assert_allclose(robot.potential_energy(q), -weight @ c, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(robot.gravity_torque(q), -weight @ J, atol=1e-9 * mass)
-    whole, about = robot.momentum(q, qd), robot.centroidal_momentum(q, qd)
-    np.testing.assert_allclose(about[:3], mass * (J @ qd), atol=1e-9 * mass)
-    np.testing.assert_allclose(whole[:3], about[:3], atol=1e-12 * mass)
-    np.testing.assert_allclose(whole[3:] - np.cross(c, whole[:3]), about[3:], atol=1e-9 * mass)
 
 
 def test_a_centre_of_mass_that_slides_in_its_link():

@@ -59,17 +59,6 @@ def test_efficiency_follows_the_power(gear, eta):
     assert np.array_equal(a, b)  # inverse dynamics stays linear in the parameters
 
 
-@pytest.mark.parametrize("law", LAW_NAMES)
-def test_a_lossless_motor_gives_the_joint_torque(law):
-    """Behind a gear without losses the motor torque is inverse dynamics / G, whatever the law."""
-    constants = {"ratio": 0.7} if law == "grotjahn" else {}
-    friction = dy.Friction(viscous=0.3, coulomb=(0.2, -0.1), law=law, constants=constants)
-    drive = dy.Drive(gear=-30, rotor_inertia=1e-3, viscous=0.01, coulomb=(0.02, -0.04))
-    robot = one_joint(drive, friction)
-    state = [0.4], [0.05], [0.8]
-    assert robot.motor_torque(*state) == pytest.approx(robot.inverse_dynamics(*state) / -30)
-
-
 @pytest.mark.parametrize("lead", [0.025, -0.01])
 def test_a_screw_is_a_gear(lead):
     """G = 2 pi / lead, whatever else the drive says; the file keeps the lead."""

@@ -1,28 +1,74 @@
-"""Laws of mechanics on random robots: both DH conventions, trees, R and P, rotors, payloads."""
+"""Laws of mechanics, one list, on any robot: every effect in any company, open and closed.
+
+A law is a function of a `Case`: a robot in a state of motion. Where closures hold, it is stated for
+the motions that they allow: torques and slopes are those along the columns of Z, qd = Z v. What
+paper says (springs, friction, gears, loads) is written here once more, in NumPy.
+"""
+
+import copy
+import pickle
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+import dynamis as dy
+from dynamis.agree.closed import closure_bias, dense_forward_dynamics
 from dynamis.compile.kernels import FORWARD_METHODS, INVERSE_METHODS
+from dynamis.dynamics import coriolis, equation
+from dynamis.dynamics.elements.bodies import shared_observation_matrix
+from dynamis.dynamics.gibbs_appell import observation_matrix
+from dynamis.dynamics.reduce import OPERATIONS, reduced
+from dynamis.model.formats.files import model_from_toml, toml_text
+from dynamis.model.formats.urdf import model_from_urdf, urdf_text
+from dynamis.model.friction import sides
+from dynamis.model.pose import Pose
+from dynamis.spatial.functions import MATH
+from tests.thorough import thorough_but
 
-from ..random_robots import build, chains, robots, states
+from ..closed_mechanisms import (
+    KINDS,
+    MECHANISMS,
+    WORN_BY_MECHANISMS,
+    P,
+    R,
+    any_mechanism,
+    equipped,
+    loops,
+    mechanism,
+    motion,
+    random_loops,
+    tied,
+)
+from ..random_robots import (
+    Grease,
+    Hose,
+    any_arm,
+    build,
+    dressed,
+    grease_torque,
+    hose_rest,
+    hose_torque,
+    states,
+    with_links,
+)
 
-AGREE = 1e-10
-DIFFERENCE = 3e-6  # central differences with STEP
-STEP = 1e-5
-few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-any_robot = st.one_of(robots(), chains(longest=5, rotors=True))
+AGREE = 1e-11
+STEP = 1e-6  # of central differences
+DIFFERENCE = 1e-6  # of their results
+few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+WRENCH = np.array([10.0, -20.0, 30.0, 5.0, -6.0, 7.0])
 
 
-def close(a, b, tolerance=AGREE):
-    scale = max(np.abs(b).max(initial=0.0), 1.0)
+def close(a, b, tolerance=AGREE, size=1.0):
+    scale = max(np.abs(b).max(initial=0.0), size)
     assert np.abs(np.asarray(a) - b).max(initial=0.0) <= tolerance * scale
 
 
-def derivative(function, q, direction):
-    return (function(q + STEP * direction) - function(q - STEP * direction)) / (2 * STEP)
+def derivative(function, q, direction, step=1e-5):
+    return (function(q + step * direction) - function(q - step * direction)) / (2 * step)
 
 
 def applies(robot, method):
@@ -30,238 +76,732 @@ def applies(robot, method):
     return not (method == "articulated-body" and coupled)
 
 
-@few
-@given(any_robot)
-def test_formulations_agree(robot):
-    q, qd, qdd = states(robot)
-    wrench = np.array([1.0, -2.0, 3.0, 0.5, -0.6, 0.7])
-    tau = robot.inverse_dynamics(q, qd, qdd, wrench=wrench)
+class Case:
+    """A robot in a state of motion that its closures allow."""
+
+    def __init__(self, robot):
+        self.robot = robot
+        self.closed = bool(robot.model.closures)
+        self.tree = robot.without_closures() if self.closed else robot
+        if self.closed:
+            self.q, self.qd, self.qdd, self.v, self.a = motion(robot)
+            every = np.tile(self.q, (robot.dof, 1))
+            self.Z = robot.joint_rates(every, np.eye(robot.dof)).T
+        else:
+            self.q, self.qd, self.qdd = states(robot)
+            self.v, self.a, self.Z = self.qd, self.qdd, np.eye(robot.n)
+        self.motion = self.q, self.qd, self.qdd
+        self.own, self.driven = list(robot.independent), list(robot.active)
+        self.temperature = np.linspace(15.0, 45.0, robot.n)
+        self.forces = self.rng.normal(size=(len(robot.link_names), 6))
+        self.pushed = {"wrench": WRENCH, "link_forces": self.forces}
+        self.warm = {**self.pushed, "temperature": self.temperature}
+        self.tau = robot.inverse_dynamics(*self.motion)
+        self.unloaded = unloaded(robot)
+        self.speed = np.abs(robot.chain.coupling or 1.0).max(initial=1.0)  # of rotors: fast
+        self.under_load = robot.load_friction(*self.motion) if robot.rubs_under_load else 0.0
+        self.still, self.damped = paper_springs(self.tree, self.q, self.qd)
+        self.load, self.rest, self.dragged = paper_load(self.tree, self.q, self.qd)
+        self.has_motors = not any(x.mimic for x in robot.model.links)
+        J = [self.tree.jacobian(self.q, frame="tool", link=x) for x in self.tree.link_names]
+        self.push = np.einsum("lij,li->j", J, self.forces)
+
+    @property
+    def rng(self):
+        """Numbers of its own for every law."""
+        return np.random.default_rng(1)
+
+    def moved(self, x):
+        """q after a small motion x of the independent joints."""
+        return self.robot.project(self.q + self.Z @ x) if self.closed else self.q + x
+
+    def whole(self, q, v, a):
+        """qd and qdd of all joints."""
+        if not self.closed:
+            return v, a
+        qd = self.robot.joint_rates(q, v)
+        return qd, self.robot.joint_accelerations(q, qd, a)
+
+    def slopes(self, function):
+        """d function(x) / dx at zero, a column for every independent joint."""
+        steps = STEP * np.eye(len(self.own))
+        return np.stack([(function(x) - function(-x)) / (2 * STEP) for x in steps], axis=-1)
+
+
+# what paper says
+
+
+def tension(spring, length):
+    """The force of a spring, damping left out."""
+    s = length - spring.rest_length
+    if spring.kind == "linear":
+        return spring.preload + spring.stiffness * s
+    if spring.law == "table":
+        return spring.force * np.interp(length, spring.lengths, spring.forces)
+    V, sign = spring.gas_length, 1.0 if spring.law == "pull" else -1.0
+    return sign * spring.force * (V / (V - sign * s)) ** spring.exponent
+
+
+def place(robot, q, link, point):
+    """A point of a link in the reference frame, and how it moves with the joints, (3,) (3, n)."""
+    T, J = robot.fk(q, link=link), robot.jacobian(q, link=link)
+    arm = T[:3, :3] @ point
+    return T[:3, 3] + arm, J[:3] - np.cross(arm, J[3:], axisb=0, axisc=0)
+
+
+def ties(model):
+    """x = K q + x0 of the joints of the links, those that mimic others included."""
+    names, free = model.tree_joint_names, model.joint_names
+    K, x0 = np.zeros((len(names), len(free))), np.zeros(len(names))
+    for i, link in enumerate(model.links):
+        leader, ratio, x0[i] = link.mimic or (names[i], 1.0, 0.0)
+        K[i, free.index(leader)] = ratio
+    return K, x0
+
+
+def paper_springs(robot, q, qd):
+    """J^T F at either end, F along the line between them: at rest, and what damping adds."""
+    rest, damped = np.zeros(robot.n), np.zeros(robot.n)
+    K, x0 = ties(robot.model)
+    for spring in robot.model.springs:
+        if spring.kind == "torsion":
+            j = robot.model.tree_joint_names.index(spring.joint)
+            angle = K[j] @ q + x0[j] - spring.rest_angle
+            rest += (spring.preload + spring.stiffness * angle) * K[j]
+            continue
+        (a, Ja), (b, Jb) = (
+            place(robot, q, link or robot.model.base_name, np.array(point))
+            for link, point in ((spring.from_, spring.from_point), (spring.to, spring.to_point))
+        )
+        length = np.linalg.norm(b - a)
+        slope = (b - a) / length @ (Jb - Ja)
+        rest += tension(spring, length) * slope
+        damped += spring.damping * (slope @ qd) * slope
+    return rest, damped
+
+
+def sign_of(law, constants, v):
+    """What a law makes of sign(v)."""
+    if law == "smooth":
+        return np.tanh(v / constants["velocity"])
+    if law not in ("stribeck", "lugre"):
+        return np.sign(v)
+    fall = np.exp(-((v / constants["velocity"]) ** 2))
+    return np.sign(v) * (1.0 + (constants["static_ratio"] - 1.0) * fall)
+
+
+def shaped(friction, v, viscous, coulomb):
+    """Friction of a speed by the law of a joint with such coefficients."""
+    law, constants = friction.law, friction.constants
+    root = constants.get("ratio", 0.0) * np.sign(v) * abs(v) ** (1 / 3) if law == "grotjahn" else 0
+    side = coulomb[0] if v > 0 else -coulomb[1]
+    return viscous[int(v < 0)] * (v + root) + side * sign_of(law, constants, v)
+
+
+def paper_friction(robot, qd, temperature=None):
+    """Friction of all joints and motors on the coordinates, and that of every motor, (n,) (m,).
+
+    The latter in units of its joint. A motor of its own warms up with its joint.
+    """
+    model = robot.model
+    K, _ = ties(model)
+    rates, tree, motors = K @ qd, np.zeros(len(K)), np.zeros(len(K))
+    for i, link in enumerate(model.links):
+        own, drive, factor = link.friction, link.drive or dy.Drive(), 1.0
+        warm = temperature is not None and own.temperature_slope
+        if warm:
+            above = temperature[K[i].nonzero()[0][0]] - own.reference_temperature
+            factor = max(0.0, 1.0 + own.temperature_slope * above)
+        row = np.eye(len(K))[i]
+        if model.gear_matrix is not None:
+            row = np.array(model.gear_matrix[i], dtype=float) / model.gear_matrix[i][i]
+        G, alone = drive.gear, (row != 0).sum() == 1
+        reflected = [G**2 * drive.viscous] * 2, [abs(G) * c for c in drive.coulomb]
+        tree[i] += (
+            shaped(own, rates[i], np.array(sides(own.viscous)) * factor, own.coulomb) + own.offset
+        )
+        if own.own is not None:
+            tree[i] += grease_torque(own.own.own, rates[i])
+        viscous = np.array(reflected[0]) * (factor if alone else 1.0)
+        tree += row * shaped(own, row @ rates, viscous, reflected[1])
+        motors[i] = shaped(own, row @ rates, reflected[0], reflected[1])
+    return K.T @ tree, motors
+
+
+def paper_load(robot, q, qd):
+    """Torque of the loads, and the part of it that no parameter multiplies and no energy has."""
+    if not robot.model.loads:
+        return np.zeros((3, robot.n))
+    hose = robot.model.loads[0].own
+    whole = hose_torque(hose, q, qd)
+    return whole, hose_rest(hose, q, qd), whole - hose_torque(hose, q, 0.0 * qd)
+
+
+def unloaded(robot):
+    """The robot whose friction does not grow with the load."""
+    return with_links(robot, lambda x, i: replace(x, friction=replace(x.friction, load=0.0)))
+
+
+# the laws
+
+
+def formulations_agree(c):
+    tau = c.robot.inverse_dynamics(*c.motion, **c.warm)
     for method in INVERSE_METHODS:
-        close(robot.inverse_dynamics(q, qd, qdd, method=method, wrench=wrench), tau)
+        close(c.robot.inverse_dynamics(*c.motion, method=method, **c.warm), tau)
 
 
-@few
-@given(any_robot)
-def test_forward_of_inverse_is_identity(robot):
-    q, qd, qdd = states(robot)
-    wrench = np.array([1.0, -2.0, 3.0, 0.5, -0.6, 0.7])
-    tau = robot.inverse_dynamics(q, qd, qdd, wrench=wrench)
-    condition = np.linalg.cond(robot.mass_matrix(q))
-    for method in filter(lambda m: applies(robot, m), FORWARD_METHODS):
-        got = robot.forward_dynamics(q, qd, tau, method=method, wrench=wrench)
-        close(got, qdd, max(AGREE, 1e-13 * condition))
+def forward_of_inverse_is_the_identity(c):
+    """In every method, pushed and warm or not."""
+    M = c.robot.mass_matrix(c.q)
+    condition = np.linalg.cond(M)
+    for given_ in ({}, c.warm):
+        tau = c.robot.inverse_dynamics(*c.motion, **given_)
+        assert not np.delete(tau, c.driven).any()
+        methods = (None,) if c.closed else (None, *FORWARD_METHODS)
+        for method in (m for m in methods if applies(c.robot, m)):
+            qdd = c.robot.forward_dynamics(c.q, c.qd, tau, method=method, **given_)
+            size = max(1.0, np.abs(tau).max() / np.abs(M).max())
+            close(qdd, c.qdd, max(AGREE, 1e-13 * condition), size)
 
 
-@few
-@given(any_robot)
-def test_equation_of_motion_adds_up(robot):
-    q, qd, qdd = states(robot)
-    M, C = robot.mass_matrix(q), robot.coriolis_matrix(q, qd)
-    total = M @ qdd + C @ qd + robot.gravity_torque(q) + robot.friction_torque(qd)
-    close(robot.inverse_dynamics(q, qd, qdd), total)
-    close(sum(robot.torque_terms(q, qd, qdd).values()), total)
+def equation_of_motion_adds_up(c):
+    """By its matrices and what paper says of the rest, as a whole and term by term."""
+    q, qd, Z, rubs = c.q, c.qd, c.Z, paper_friction(c.robot, c.qd)[0]
+    M, C, g = c.robot.mass_matrix(q), c.robot.coriolis_matrix(q, qd), c.robot.gravity_torque(q)
+    parts = {"inertial": M @ c.a, "coriolis": C @ c.v, "gravity": g}
+    parts["friction"] = Z.T @ (rubs + c.under_load)
+    parts |= {"load": Z.T @ c.load} if c.robot.model.loads else {}
+    parts |= {"spring": Z.T @ (c.still + c.damped)} if c.robot.model.springs else {}
+    size, terms = max(1.0, np.abs([c.tau, c.still]).max()), c.robot.torque_terms(*c.motion)
+    assert list(terms) == list(parts)
+    close(Z.T @ c.tau, sum(parts.values()), size=size)
+    close(sum(terms.values()), c.tau, size=size)
+    for name, part in parts.items():
+        close(Z.T @ terms[name], part, size=size)
+        assert not np.delete(terms[name], c.driven).any()
+    close(c.robot.friction_torque(qd), rubs, 1e-12)
+    close(c.robot.spring_torque(q), c.still, size=size)
+    close(c.robot.load_torque(q, qd), c.load, 1e-12, size=size)
 
 
-@few
-@given(any_robot)
-def test_mass_matrix_is_symmetric_positive_definite(robot):
-    M = robot.mass_matrix(states(robot)[0])
-    close(M, M.T)
+def inertia_is_symmetric_and_positive(c):
+    M = c.robot.mass_matrix(c.q)
+    close(M, M.T, 1e-12)
     assert np.linalg.eigvalsh(M).min() > 0
+    close(c.robot.kinetic_energy(c.q, c.qd), 0.5 * c.v @ M @ c.v, 1e-12)
 
 
-@few
-@given(any_robot)
-def test_mdot_minus_2c_is_skew(robot):
-    q, qd, _ = states(robot)
-    S = derivative(robot.mass_matrix, q, qd) - 2 * robot.coriolis_matrix(q, qd)
-    speed = np.abs(robot.chain.coupling).max() if robot.chain.coupling else 1.0
-    close((S + S.T) / speed**2, 0 * S, DIFFERENCE)
+def mdot_less_2c_is_skew(c):
+    M = [c.robot.mass_matrix(c.moved(s * 1e-5 * c.v)) for s in (1, -1)]
+    Mdot = (M[0] - M[1]) / 2e-5
+    S = Mdot - 2 * c.robot.coriolis_matrix(c.q, c.qd)
+    size = max(np.abs(Mdot).max(), np.abs(M[0]).max(), c.speed**2)
+    close(S + S.T, 0.0, DIFFERENCE, size)
 
 
-@few
-@given(any_robot)
-def test_energy(robot):
-    q, qd, _ = states(robot)
-    close(robot.kinetic_energy(q, qd), 0.5 * qd @ robot.mass_matrix(q) @ qd)
-    slope = [derivative(robot.potential_energy, q, e) for e in np.eye(robot.n)]
-    close(robot.gravity_torque(q), np.array(slope), DIFFERENCE)
+def torque_at_rest_is_the_slope_of_the_energy(c):
+    slope = c.slopes(lambda x: c.tree.potential_energy(c.moved(x)))
+    wanted = c.robot.gravity_torque(c.q) + c.Z.T @ (c.still + c.load - c.dragged)
+    close(slope, wanted, DIFFERENCE, max(1.0, 1e-2 * abs(c.tree.potential_energy(c.q))))
 
 
-@few
-@given(any_robot)
-def test_power_balance(robot):
-    """d/dt (T + U) along the motion equals the power of the torque less that of friction."""
-    q, qd, qdd = states(robot)
-    tau = robot.inverse_dynamics(q, qd, qdd) - robot.friction_torque(qd)
+def power_balance(c):
+    """d/dt (T + U) is the power of the drives less that of friction, of dampers and of loads."""
+    h = 1e-5 / c.speed**0.5
 
     def total(t):
-        return robot.kinetic_energy(q + t * qd + t * t / 2 * qdd, qd + t * qdd) + (
-            robot.potential_energy(q + t * qd + t * t / 2 * qdd)
-        )
+        q, qd = c.q + t * c.qd + t * t / 2 * c.qdd, c.qd + t * c.qdd
+        return c.tree.kinetic_energy(q, qd) + c.tree.potential_energy(q)
 
-    speed = np.abs(robot.chain.coupling).max() if robot.chain.coupling else 1.0
-    step = STEP / speed
-    rate = (total(step) - total(-step)) / (2 * step)
-    close(rate, tau @ qd, 1e-5)
+    lost = c.robot.friction_torque(c.qd) + c.damped + c.dragged + c.under_load
+    rate, size = (total(h) - total(-h)) / (2 * h), max(1.0, 1e-2 * abs(total(0.0)))
+    close(rate, (c.tau - lost) @ c.qd, 1e-5, size)
 
 
-@few
-@given(any_robot)
-def test_regressor_times_parameters(robot):
-    q, qd, qdd = states(robot)
-    p = robot.parameters
+def regressor_times_parameters_is_the_torque(c):
+    """But for friction under load, and what no constant of a load multiplies."""
+    p, Y = c.robot.parameters, c.robot.regressor(*c.motion)
     assert len(set(p.names)) == len(p.names) == len(p.values)
-    close(robot.regressor(q, qd, qdd) @ p.values, robot.inverse_dynamics(q, qd, qdd))
+    assert not np.delete(Y, c.driven, axis=0).any()
+    linear = Y @ p.values + c.rest + c.under_load
+    close(c.Z.T @ linear, c.Z.T @ c.tau, size=np.abs(c.tau).max())
+    bare = dy.Robot(replace(c.unloaded.model, loads=()))
+    Y, values = bare.regressor(*c.motion), bare.parameters.values
+    others = [values * c.rng.uniform(0.5, 2.0, len(values))]
+    if not (c.closed or bare.model.rotors == "full"):  # a zero rotor has no column to compare with
+        others += [*np.eye(len(values))[c.rng.choice(len(values), size=5)]]  # nothing else
+    for other in others:
+        tau = bare.with_parameters(other).inverse_dynamics(*c.motion)
+        close(Y @ other, tau, size=np.abs(c.tau).max())
 
 
-@few
-@given(any_robot)
-def test_observation_matrix_of_document_003_is_the_regressor(robot):
-    """Built as document 003 does it, and with columns shared between links: the same matrix."""
-    from dynamis.dynamics.elements.bodies import shared_observation_matrix
-    from dynamis.dynamics.gibbs_appell import observation_matrix
-    from dynamis.spatial.functions import MATH
-
-    size = len(robot.chain.joints)
-    x = np.random.default_rng(0).normal(size=(3, size)).tolist()
-    W = np.array(observation_matrix(robot.chain, *x, MATH))
-    close(np.array(shared_observation_matrix(robot.chain, *x, MATH)), W)
-
-
-@few
-@given(any_robot)
-def test_two_velocity_regressor(robot):
-    q, qd, qdd, ref = states(robot, vectors=4)
-    Y = robot.regressor(q, qd, qdd, qd_ref=ref)
-    expected = robot.mass_matrix(q) @ qdd + robot.coriolis_matrix(q, qd) @ ref
-    close(Y @ robot.parameters.values, expected + robot.gravity_torque(q))
-    same = robot.regressor(q, qd, qdd, qd_ref=qd) @ robot.parameters.values
-    close(same, robot.inverse_dynamics(q, qd, qdd) - robot.friction_torque(qd))
+def regressor_of_a_reference_has_the_coriolis_matrix(c):
+    """Z^T (M qdd + C qd_ref + g) for a reference that keeps the loops closed."""
+    robot = dy.Robot(replace(c.robot.model, springs=(), loads=()))
+    other = c.rng.normal(size=c.v.shape)
+    ref, zero = c.whole(c.q, other, c.a)[0], 0.0 * c.a
+    qdd = c.whole(c.q, 0.0 * c.v, c.a)[1]
+    if c.closed:  # Zd other
+        both, alone = (robot.joint_accelerations(c.q, x, zero) for x in (c.qd + ref, ref))
+        qdd = qdd + 0.5 * (both - alone - robot.joint_accelerations(c.q, c.qd, zero))
+    wanted = robot.mass_matrix(c.q) @ c.a + robot.coriolis_matrix(c.q, c.qd) @ other
+    wanted = wanted + robot.gravity_torque(c.q)
+    found = robot.regressor(c.q, c.qd, qdd, qd_ref=ref) @ robot.parameters.values
+    close(c.Z.T @ found, wanted)
 
 
-@few
-@given(any_robot)
-def test_regressor_columns_one_at_a_time(robot):
-    """Every column is the torque of a robot that has only that parameter."""
-    q, qd, qdd = states(robot)
-    if robot.model.rotors == "full":
-        return  # a zero rotor has no column to compare with
-    Y = robot.regressor(q, qd, qdd)
-    rng = np.random.default_rng(1)
-    for k in rng.choice(Y.shape[1], size=min(12, Y.shape[1]), replace=False):
-        unit = np.zeros(Y.shape[1])
-        unit[k] = 1.0
-        close(robot.with_parameters(unit).inverse_dynamics(q, qd, qdd), Y[:, k])
-
-
-@few
-@given(any_robot)
-def test_with_parameters_keeps_the_torque(robot):
-    q, qd, qdd = states(robot)
-    same = robot.with_parameters(robot.parameters.values)
-    close(same.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd))
+def own_parameters_are_the_same_robot(c):
+    robot, values = c.robot, c.robot.parameters.values
+    same = robot.with_parameters(values)
     assert same.parameters.names == robot.parameters.names
-    close(same.parameters.values, robot.parameters.values)
+    pairs = [x for x in robot.model.links if isinstance(x.friction.viscous, tuple)]
+    assert sum(x.endswith(".viscous-") for x in same.parameters.names) == len(pairs)
+    close(same.parameters.values, values, 1e-13)
+    close(same.inverse_dynamics(*c.motion, **c.warm), robot.inverse_dynamics(*c.motion, **c.warm))
+    if c.has_motors:
+        close(same.motor_torque(*c.motion), robot.motor_torque(*c.motion))
+    close(same.potential_energy(c.q), robot.potential_energy(c.q))
 
 
-@few
-@given(robots())
-def test_jacobians(robot):
-    q, qd, _ = states(robot)
+def parameters_may_be_an_argument(c):
+    """Every kind of parameter reaches a kernel that takes them as it reaches the robot."""
+    values = np.asarray(c.robot.parameters.values)
+    values = values * c.rng.uniform(0.5, 2.0, len(values))
+    other = c.robot.with_parameters(values)
+    for name in ("inverse_dynamics", "motor_torque")[: 1 + c.has_motors]:
+        kernel = c.robot.kernel(name, parameters="argument")
+        close(kernel(*c.motion, values), getattr(other, name)(*c.motion))
+    close(c.robot.kernel("mass_matrix", parameters="argument")(c.q, values), other.mass_matrix(c.q))
+
+
+def forces_act_by_jacobians_transposed(c):
+    tau = c.unloaded.inverse_dynamics(*c.motion)
+    tool = c.tree.jacobian(c.q, frame="tool").T @ WRENCH
+    for given_, push in (({"link_forces": c.forces}, c.push), (c.pushed, c.push + tool)):
+        found = c.unloaded.inverse_dynamics(*c.motion, **given_) - tau
+        close(c.Z.T @ found, c.Z.T @ push, size=np.abs(tau).max())
+
+
+def friction_under_load_is_a_share_of_what_is_transmitted(c):
+    free, shares = c.unloaded, np.zeros(c.robot.n)
+    for link in c.robot.model.links:
+        if link.friction.load:
+            k = c.robot.joint_names.index(link.joint_name)
+            law, constants = link.friction.law, link.friction.constants
+            shares[k] = link.friction.load * sign_of(law, constants, c.qd[k])
+    for given_ in ({}, c.warm):
+        rubs = free.friction_torque(c.qd, temperature=given_.get("temperature"))
+        tau = free.inverse_dynamics(*c.motion, **given_)
+        more = np.zeros(c.robot.n)
+        more[c.driven] = (shares * np.abs(tau - rubs))[c.driven]
+        close(c.robot.inverse_dynamics(*c.motion, **given_), tau + more, 1e-12)
+        if not given_:
+            close(c.robot.load_friction(*c.motion), more, 1e-12, size=np.abs(tau).max())
+    np.testing.assert_array_equal(c.robot.friction_torque(c.qd), free.friction_torque(c.qd))
+
+
+def viscous_friction_follows_the_temperature(c):
+    robot, warm = c.robot, {"temperature": c.temperature}
+    rubs = paper_friction(robot, c.qd, c.temperature)[0]
+    close(robot.friction_torque(c.qd, **warm), rubs, 1e-12)
+    free = c.unloaded
+    rest = c.Z.T @ (free.inverse_dynamics(*c.motion) - free.friction_torque(c.qd))
+    close(c.Z.T @ free.inverse_dynamics(*c.motion, **warm), rest + c.Z.T @ rubs)
+    cold = with_links(
+        robot, lambda x, i: replace(x, drive=x.drive and replace(x.drive, viscous=0.0))
+    )
+    there = cold.at_temperature(c.temperature)
+    for more in (0.0, 7.0):
+        given_ = {"temperature": c.temperature + more}
+        found = there.inverse_dynamics(*c.motion, **(given_ if more else {}))
+        close(found, cold.inverse_dynamics(*c.motion, **given_), 1e-12)
+
+
+def motors_give_what_gears_and_rotors_need(c):
+    """Rotor and motor friction on the motor's side; the rest through the gear, with its losses."""
+    if not c.has_motors:
+        return
+    model, n = c.robot.model, c.robot.n
+    drives = [x.drive or dy.Drive() for x in model.links]
+    G, J = (np.array([getattr(d, x) for d in drives]) for x in ("gear", "rotor_inertia"))
+    rows = np.eye(n) if model.gear_matrix is None else np.array(model.gear_matrix) / G[:, None]
+    own = G**2 * J * (rows @ c.qdd) + paper_friction(c.robot, c.qd)[1]
+    through = np.linalg.solve(rows.T, c.tau) - own
+    power, eta = through * (rows @ c.qd), np.array([d.efficiency for d in drives])
+    factor = np.where(power > 0.0, 1 / eta, np.where(power < 0.0, eta, 1.0))
+    wanted = np.where(np.isin(range(n), c.driven), (own + through * factor) / G, 0.0)
+    close(c.robot.motor_torque(*c.motion), wanted)
+
+
+def derivatives_are_slopes(c):
+    """Of inverse and forward dynamics, a wrench on the tool, over the independent joints."""
+    robot, push = c.robot, {"wrench": WRENCH}
+    driving = np.where(np.isin(range(robot.n), c.driven), 0.5, 0.0)  # against each other, too
+    driving = driving + robot.inverse_dynamics(*c.motion, **push)
+
+    def torque(q, v, a):
+        return robot.inverse_dynamics(q, *c.whole(q, v, a), **push)[c.own]
+
+    def answer(q, v, x):
+        tau = driving + np.eye(robot.n)[c.own].T @ x
+        return robot.forward_dynamics(q, c.whole(q, v, c.a)[0], tau, **push)[c.own]
+
+    calls = [(answer, 0.0 * c.a, robot.forward_dynamics_derivatives, driving)]
+    if len(c.driven) == len(c.own):  # else torques are shared
+        calls.append((torque, c.a, robot.inverse_dynamics_derivatives, c.qdd))
+    for call, x, derivatives, last in calls:
+        wanted = (
+            c.slopes(lambda e, f=call, y=x: f(c.moved(e), c.v, y)),
+            c.slopes(lambda e, f=call, y=x: f(c.q, c.v + e, y)),
+            c.slopes(lambda e, f=call, y=x: f(c.q, c.v, y + e)),
+        )
+        size = max(1.0, 1e-3 * np.abs(call(c.q, c.v, x)).max())  # rounding, over STEP
+        for slope, expected in zip(derivatives(c.q, c.qd, last, **push), wanted, strict=True):
+            close(slope, expected, DIFFERENCE, size=size)
+
+
+def the_motor_torques_simulated_are_the_motion(c):
+    """Through gears with losses, rotors reflected or bodies of their own; bristles not yet bent.
+
+    Of the third step: which way the power goes through a gear is known from the step before.
+    """
+    if not c.has_motors or c.robot.model.gear_matrix is not None:
+        return
+    dry = {"law": "coulomb", "constants": {}}
+    robot = with_links(c.robot, lambda x, i: x if x.friction.law != "lugre" else replace(
+        x, friction=replace(x.friction, **dry)))  # fmt: skip
+    tau, h = robot.motor_torque(*c.motion) * [m.gear for m in robot.chain.motors], 1e-7
+    run = dy.simulate(robot, 3 * h, dt=h, q0=c.q, qd0=c.qd, torque=tau, check_step=False)
+    scale = 1.0 + np.abs(c.qdd).max() + np.abs(robot.forward_dynamics(c.q, c.qd, 0.0 * c.q)).max()
+    close((run.qd[-1] - run.qd[-2]) / h, c.qdd, 1e-4, size=scale)
+
+
+def own_parameters_simulated_are_the_same_motion(c):
+    """Of the robot, of that with its own parameters, and with them as an argument."""
+    tau = np.zeros(c.robot.n)
+    tau[c.driven] = np.linspace(-3.0, 4.0, len(c.driven))
+    options = {"dt": 1e-3, "q0": c.q, "qd0": c.qd, "torque": tau, "check_step": False}
+    values = np.asarray(c.robot.parameters.values)
+    run = dy.simulate(c.robot, 4e-3, **options)
+    others = (
+        dy.simulate(c.robot.with_parameters(values), 4e-3, **options),
+        dy.simulate(c.robot, 4e-3, parameters=values, **options),
+    )
+    for other in others:
+        close(other.q, run.q, 1e-9)
+        close(other.qd, run.qd, 1e-9)
+
+
+def reductions_keep_the_torques(c):
+    """Regrouped inertias, slid frames, rotors that do not turn."""
+    x = [v.tolist() for v in c.motion]
+    for function, arguments in (
+        (equation.inverse_dynamics, x),
+        (equation.mass_matrix, x[:1]),
+        (equation.gravity_torque, x[:1]),
+        (coriolis.coriolis_matrix, x[:2]),
+        *([(equation.motor_torque, x)] if c.has_motors else []),
+    ):
+        expected = np.array(function(c.tree.chain, *arguments, fn=MATH))
+        for k in range(len(OPERATIONS) + 1):
+            small = reduced(c.tree.chain, OPERATIONS[:k])
+            close(np.array(function(small, *arguments, fn=MATH)), expected, 1e-12)
+
+
+def copies_and_files_are_the_same_robot(c):
+    """Pickled, copied, from TOML; from URDF one that moves alike, where it holds all."""
+    robot = c.robot
+    for other in (pickle.loads(pickle.dumps(robot)), copy.deepcopy(robot)):
+        assert other == robot and hash(other) == hash(robot)
+        np.testing.assert_array_equal(other.inverse_dynamics(*c.motion), c.tau)
+    laws = {"Hose": Hose, "Grease": Grease}
+    assert model_from_toml(toml_text(robot.model), laws=laws) == robot.model
+    if robot.model.loads or any(x.friction.own for x in robot.model.links):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dy.errors.DynamisWarning)
+        back = dy.Robot(model_from_urdf(urdf_text(robot.model).encode()))
+    close(back.inverse_dynamics(*c.motion, **c.warm), robot.inverse_dynamics(*c.motion, **c.warm))
+
+
+def another_convention_is_the_same_robot(c):
+    if c.robot.model.convention == "urdf" or not c.has_motors:
+        return
+    other = c.robot.to_dh("modified" if c.robot.model.convention == "standard" else "standard")
+    tau, same = (x.inverse_dynamics(*c.motion, wrench=WRENCH) for x in (c.robot, other))
+    close(same, tau)
+    assert other.model.loads == c.robot.model.loads
+
+
+# of arms alone, and of mechanisms alone
+
+
+def jacobians_are_slopes(c):
+    robot, (q, qd, _) = c.robot, c.motion
     T, J = robot.fk(q), robot.jacobian(q)
     Tdot = derivative(robot.fk, q, qd)
     close(Tdot[:3, 3], J[:3] @ qd, DIFFERENCE)
     W = Tdot[:3, :3] @ T[:3, :3].T
     close(np.array([W[2, 1], W[0, 2], W[1, 0]]), J[3:] @ qd, DIFFERENCE)
-    R = np.kron(np.eye(2), T[:3, :3])
-    close(robot.jacobian(q, frame="tool"), R.T @ J)
+    close(robot.jacobian(q, frame="tool"), np.kron(np.eye(2), T[:3, :3]).T @ J)
     for frame in ("base", "tool"):
         slope = derivative(lambda x, f=frame: robot.jacobian(x, frame=f), q, qd)
-        close(robot.jacobian_dot(q, qd, frame=frame), slope, 1e-5)
+        close(robot.jacobian_dot(q, qd, frame=frame), slope, DIFFERENCE)
 
 
-@few
-@given(robots())
-def test_wrench_is_jacobian_transpose(robot):
-    q, qd, qdd = states(robot)
-    wrench = np.array([1.0, -2.0, 3.0, 0.5, -0.6, 0.7])
-    push = robot.inverse_dynamics(q, qd, qdd, wrench=wrench) - robot.inverse_dynamics(q, qd, qdd)
-    close(push, robot.jacobian(q, frame="tool").T @ wrench, 1e-9)
+def the_centre_of_mass_carries_the_weight(c):
+    robot, (q, qd, _) = c.robot, c.motion
+    J, at = robot.com_jacobian(q), robot.com(q)
+    close(J, c.slopes(lambda x: robot.com(q + x)), DIFFERENCE)
+    mass = sum(b.inertia.m + (b.load.m if b.load else 0.0) for b in robot.chain.bodies)
+    bare, weight = dy.Robot(replace(robot.model, springs=(), loads=())), mass * robot.gravity
+    close(bare.potential_energy(q), -weight @ at)
+    close(robot.gravity_torque(q), -weight @ J, size=mass)
+    whole, about = robot.momentum(q, qd), robot.centroidal_momentum(q, qd)
+    close(about[:3], mass * (J @ qd), size=mass)
+    close(whole[:3], about[:3], 1e-12, size=mass)
+    close(whole[3:] - np.cross(at, whole[:3]), about[3:], size=mass)
 
 
-@few
-@given(robots(longest=5))
-def test_moving_base(robot):
-    """A base that accelerates upwards is gravity; both recursions agree on any base motion."""
-    q, qd, qdd = states(robot)
-    lift = np.array([0, 0, 0, 0, 0, 0, *(-robot.gravity)])
-    still = robot.with_gravity((0, 0, 0))
-    close(still.inverse_dynamics(q, qd, qdd, base_motion=lift), robot.inverse_dynamics(q, qd, qdd))
-    motion = np.array([0.3, -0.2, 0.5, 0.1, 0.7, -0.4, 1.0, 2.0, 3.0])
-    a, b = (
-        robot.inverse_dynamics(q, qd, qdd, base_motion=motion, method=m)
-        for m in ("newton-euler", "newton-euler-base")
-    )
-    close(a, b)
+def a_base_that_accelerates_is_gravity(c):
+    """And the recursions agree on any motion of the base, the links pushed or not."""
+    lift = np.array([0, 0, 0, 0, 0, 0, *(-c.robot.gravity)])
+    still = c.robot.with_gravity((0, 0, 0))
+    close(still.inverse_dynamics(*c.motion, base_motion=lift), c.tau)
+    moves = {"base_motion": np.array([0.3, -0.2, 0.5, 0.1, 0.7, -0.4, 1.0, 2.0, 3.0])}
+    alone = c.unloaded.inverse_dynamics(*c.motion, **moves)
+    for method in ("newton-euler", "newton-euler-base"):
+        given_ = {**moves, "link_forces": c.forces, "method": method}
+        close(c.unloaded.inverse_dynamics(*c.motion, **given_), alone + c.push)
+
+
+def a_payload_is_a_body_at_the_tool(c):
+    """Carrying a mass costs its weight, its inertia and nothing else: linear in the mass."""
+    carrying = (c.unloaded.with_payload(m, (0.1, 0, 0.2)) for m in (0.0, 1.0, 3.0))
+    none, one, three = (robot.inverse_dynamics(*c.motion) for robot in carrying)
+    close(three - none, 3.0 * (one - none), 1e-9, size=1e-3 * np.abs(none).max())
+
+
+def the_observation_matrix_of_document_003_is_the_regressor(c):
+    """Built as document 003 does it, and with columns shared between links: the same matrix."""
+    x = c.rng.normal(size=(3, len(c.robot.chain.joints))).tolist()
+    W = np.array(observation_matrix(c.robot.chain, *x, MATH))
+    close(np.array(shared_observation_matrix(c.robot.chain, *x, MATH)), W)
+
+
+def motions_keep_the_loops_closed(c):
+    """J is the slope of the error; rates and accelerations meet its conditions."""
+    robot, (q, qd, qdd) = c.robot, c.motion
+    J = robot.closure_jacobian(q)
+    slope = [derivative(robot.closure_error, q, x, STEP) for x in np.eye(robot.n)]
+    close(J, np.stack(slope, axis=-1), 1e-8)
+    close(robot.closure_error(q), 0.0, 1e-8)
+    close(J @ qd, 0.0)
+    close(J @ qdd + closure_bias(robot, q[None], qd[None])[0], 0.0, 1e-8)
+
+
+def closures_hold_by_forces_that_do_no_work(c):
+    """The tree feels them; forward dynamics is that of dense algebra."""
+    robot, J = c.unloaded, c.robot.closure_jacobian(c.q)
+    for given_ in ({}, c.pushed):
+        f = robot.constraint_forces(*c.motion, **given_)
+        assert not np.delete(f, list(robot.chain.mobility.rows)).any()
+        close(f @ J @ c.qd, 0.0, size=np.abs(f).max())
+        tau = robot.inverse_dynamics(*c.motion, **given_)
+        tree = unloaded(c.tree).inverse_dynamics(*c.motion, **given_)
+        close(tau + J.T @ f, tree, size=np.abs(f).max())
+        close(tau @ c.qd, tree @ c.qd, size=np.abs(tree).max())
+        tau = np.where(np.isin(range(robot.n), c.driven), c.rng.normal(scale=3, size=robot.n), 0.0)
+        at = c.q[None], c.qd[None], tau[None]
+        batch = {name: np.array(x)[None] for name, x in given_.items()}
+        close(
+            robot.forward_dynamics(*at, **batch), dense_forward_dynamics(robot, *at, **batch), 1e-9
+        )
+
+
+def drives_that_share_the_load_do_not_pull_at_each_other(c):
+    """Nothing of any term, and nothing beside a preload, along the rows of J of driven joints."""
+    if len(c.driven) < c.robot.n:
+        return
+    J = c.robot.closure_jacobian(c.q)[list(c.robot.chain.mobility.rows)]
+    robot, preload = c.unloaded, c.rng.normal(size=c.robot.n)
+    for part in robot.torque_terms(*c.motion).values():
+        close(J @ part, 0.0, size=max(1.0, np.abs(part).max()))
+    tau = robot.inverse_dynamics(*c.motion, preload=preload)
+    close(J @ (tau - preload), 0.0, size=max(1.0, np.abs(tau).max()))
+    close(c.Z.T @ tau, c.Z.T @ robot.inverse_dynamics(*c.motion), size=np.abs(tau).max())
+
+
+def the_tool_has_the_energy_of_the_mechanism(c):
+    """Where it moves as freely as the drives; its Jacobian is the slope of its place."""
+    if c.robot.dof > 2:
+        return
+    J = c.robot.drive_jacobian(c.q)
+    close(J[:3], c.slopes(lambda x: c.robot.fk(c.moved(x))[:3, 3]), DIFFERENCE)
+    close(c.robot.manipulability(c.q) ** 2, np.linalg.det(J[:3].T @ J[:3]), 1e-9)
+    speed = J @ c.v
+    if np.linalg.cond(J) < 1e3:
+        energy = 0.5 * speed @ c.robot.operational_inertia(c.q) @ speed
+        close(energy, c.robot.kinetic_energy(c.q, c.qd), 1e-9)
+
+
+LAWS = (
+    formulations_agree, forward_of_inverse_is_the_identity, equation_of_motion_adds_up,
+    inertia_is_symmetric_and_positive, mdot_less_2c_is_skew,
+    torque_at_rest_is_the_slope_of_the_energy, power_balance,
+    regressor_times_parameters_is_the_torque, regressor_of_a_reference_has_the_coriolis_matrix,
+    own_parameters_are_the_same_robot, forces_act_by_jacobians_transposed,
+    friction_under_load_is_a_share_of_what_is_transmitted,
+    viscous_friction_follows_the_temperature, motors_give_what_gears_and_rotors_need,
+    reductions_keep_the_torques, copies_and_files_are_the_same_robot,
+)  # fmt: skip
+OF_ARMS = (
+    another_convention_is_the_same_robot, jacobians_are_slopes,
+    the_centre_of_mass_carries_the_weight, a_base_that_accelerates_is_gravity,
+    a_payload_is_a_body_at_the_tool, the_observation_matrix_of_document_003_is_the_regressor,
+)  # fmt: skip
+OF_MECHANISMS = (
+    motions_keep_the_loops_closed, closures_hold_by_forces_that_do_no_work,
+    drives_that_share_the_load_do_not_pull_at_each_other,
+    the_tool_has_the_energy_of_the_mechanism,
+)  # fmt: skip
+COSTLY = (  # programs are traced, motions integrated
+    parameters_may_be_an_argument,
+    derivatives_are_slopes,
+    the_motor_torques_simulated_are_the_motion,
+    own_parameters_simulated_are_the_same_motion,
+)
+
+
+def hold(laws, robot):
+    c = Case(robot)
+    for law in laws:
+        law(c)
+
+
+@settings(few, max_examples=40)
+@given(any_arm(8))
+def test_arms(robot):
+    hold(LAWS + OF_ARMS, robot)
+
+
+@settings(few, max_examples=28)
+@given(any_mechanism())
+def test_mechanisms(robot):
+    hold(LAWS + OF_MECHANISMS, robot)
+
+
+@settings(few, max_examples=10)
+@given(any_arm(3))
+def test_arms_at_length(robot):
+    hold(COSTLY, robot)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mechanisms_at_length(name):
+    hold(COSTLY, dressed(mechanism(name), WORN_BY_MECHANISMS))
+
+
+@pytest.mark.parametrize("planar", [True, False], ids=["planar", "spatial"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_closure(kind, planar):
+    n = 5 if planar else 8
+    robot = random_loops([R] * n, [-1, 0, -1, *range(2, n - 1)], [(kind, 1, n - 1)], 11, planar)
+    hold(LAWS + OF_MECHANISMS, equipped(robot, kind))
+
+
+@pytest.mark.parametrize("effect", [*WORN_BY_MECHANISMS, "mimic"])
+@pytest.mark.parametrize("kind", thorough_but(["slide"], ["ball", "slide"]))
+def test_loops_in_space(effect, kind):
+    n, extra = 6 if kind == "ball" else 8, tied if effect == "mimic" else None
+    joints, parents = [R, R, P, *[R] * (n - 3)], [-1, 0, 1, -1, *range(3, n - 1)]
+    robot = random_loops(joints, parents, [(kind, 2, n - 1), ("rod", -1, 2)], 21, extra=extra)
+    worn = (effect,) if effect != "mimic" else ()
+    hold(LAWS + OF_MECHANISMS, dressed(equipped(robot, kind), worn))
+
+
+@pytest.mark.thorough
+@settings(few, max_examples=20)
+@given(loops())
+def test_random_loops(robot):
+    hold(LAWS + OF_MECHANISMS, equipped(robot, "loops"))
+
+
+@pytest.mark.thorough
+@settings(few, max_examples=4)
+@given(loops(longest=4, most=4))
+def test_derivatives_of_random_loops(robot):
+    hold((derivatives_are_slopes,), equipped(robot, "loops"))
+
+
+KNOWN = ("planar-2link", "scara", "puma560", "ur10e")
+
+
+@pytest.mark.parametrize("name", (*KNOWN, "stanford"))
+def test_known_arms(name):
+    hold(LAWS + OF_ARMS, dressed(dy.load(name), ("springs", "loads", "temperature"), 1))
+
+
+def test_long_arms():
+    """Whose derivatives are made column by column."""
+    links = [dy.Link(a=0.1, alpha=0.3, mass=1.0, inertia=(0.01, 0.01, 0.01)) for _ in range(16)]
+    rubs = dy.Friction(law="smooth", viscous=(2.0, 5.0), coulomb=(1.0, -2.0), load=0.25)
+    links = [replace(x, friction=rubs) for x in links]
+    hold((derivatives_are_slopes,), dy.Robot.from_dh("snake", convention="standard", links=links))
+
+
+PROGRAMS = {
+    "inverse_dynamics": 3, "forward_dynamics": 3, "regressor": 3, "motor_torque": 3,
+    "spring_torque": 1, "load_torque": 2, "potential_energy": 1, "load_friction": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_machine_code_is_python(name, compiled, monkeypatch):
+    worn = ("springs", "loads", "own friction", "by direction", "under load")
+    found = []
+    for code in ("on", "off"):
+        monkeypatch.setenv("DYNAMIS_COMPILE", code)
+        robot = dressed(dy.load(name), worn, 5)
+        x = states(robot, 3)
+        programs = [*PROGRAMS.items()][: 3 if robot.n > 4 else None]
+        found.append([getattr(robot, kernel)(*x[:k]) for kernel, k in programs])
+    for fast, slow in zip(*found, strict=True):
+        close(fast, slow, 1e-12)
+
+
+@pytest.mark.parametrize("effect", ["springs", "loads"])
+@pytest.mark.parametrize("name", ["planar-2link", "puma560"])
+def test_robots_that_lost_an_effect_hold_no_trace_of_it(name, effect):
+    """The text of their programs, or of those with a list of none, is that of the robot."""
+    robot = dy.load(name)
+    many = dressed(robot, (effect,), 1)
+    lost, none = (dy.Robot(replace(x.model, **{effect: y})) for x, y in ((many, ()), (robot, [])))
+    assert lost.chain == none.chain == robot.chain and lost == none == robot
+    assert not (robot.spring_torque(robot.home).any() or getattr(robot.chain, effect))
+    kernels = ("inverse_dynamics", "inverse_dynamics:wrench", "forward_dynamics", "regressor")
+    for kernel in (*kernels, "motor_torque", "potential_energy", "mass_matrix", "fk"):
+        text = robot.program(kernel).text
+        assert lost.program(kernel).text == none.program(kernel).text == text
+        assert " sqrt " not in text and "sqrt(" not in text
+        assert (many.program(kernel).text != text) == (kernel not in ("mass_matrix", "fk"))
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
 def test_moving_base_is_an_extra_joint(convention):
     """Turning the base about its z is the same as one more revolute joint below."""
     robot = build(convention, ["revolute", "prismatic", "revolute"], 7)
-    robot = type(robot)(robot.model.__class__(**{
-        **{f: getattr(robot.model, f) for f in robot.model.__dataclass_fields__},
-        "base": type(robot.model.base)(), "gravity": (0, 0, -9.81),
-    }))  # fmt: skip
-    import dynamis as dy
-
-    turntable = dy.Link(mass=0.0)
-    links = (turntable, *robot.model.links)
-    links = [
-        dy.Link(**{
-            **{f: getattr(x, f) for f in x.__dataclass_fields__},
-            "name": f"l{i}", "joint_name": f"j{i}",
-            **({"inertia": None} if x.linear is not None else {}),
-        })
-        for i, x in enumerate(links)
-    ]  # fmt: skip
-    taller = dy.Robot.from_dh(
-        "taller", convention=convention, links=links, gravity=(0, 0, -9.81),
-        tool=robot.model.tool, payload=robot.model.payload,
-    )  # fmt: skip
+    model = replace(robot.model, base=Pose(), gravity=(0, 0, -9.81))
+    robot = dy.Robot(model)
+    links = (dy.Link(mass=0.0), *model.links)
+    named = [replace(x, name=f"l{i}", joint_name=f"j{i}") for i, x in enumerate(links)]
+    taller = dy.Robot(replace(model, links=tuple(named)))
     q, qd, qdd = states(taller)
     q[0] = 0.0
     motion = [0, 0, qd[0], 0, 0, qdd[0], 0, 0, 0]
     expected = taller.inverse_dynamics(q, qd, qdd)[1:]
     close(robot.inverse_dynamics(q[1:], qd[1:], qdd[1:], base_motion=motion), expected)
-
-
-@few
-@given(robots())
-def test_payload_is_a_body_at_the_tool(robot):
-    """Carrying a mass costs its weight, its inertia and nothing else: linear in the mass."""
-    q, qd, qdd = states(robot)
-    empty = robot.with_payload(0.0)
-    tau = [robot.with_payload(m, (0.1, 0, 0.2)).inverse_dynamics(q, qd, qdd) for m in (1.0, 3.0)]
-    none = empty.inverse_dynamics(q, qd, qdd)
-    close(tau[1] - none, 3.0 * (tau[0] - none), 1e-9)
-
-
-@few
-@given(robots())
-def test_momentum(robot):
-    """dP/dt is the force on the links: at rest under gravity alone the base carries the weight."""
-    q, qd, _ = states(robot)
-    P = robot.momentum(q, qd)
-    masses = sum(b.inertia.m for b in robot.chain.bodies)
-    g = robot.gravity
-    if np.linalg.norm(g) < 1e-6:
-        return
-    # m g . v_com = -dU/dt, and P = m v_com
-    rate = derivative(robot.potential_energy, q, qd)
-    close(-P[:3] @ g, rate, 1e-5)
-    assert masses > 0
 
 
 def test_operational_inertia_inverts_the_mobility():

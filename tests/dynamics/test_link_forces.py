@@ -1,4 +1,4 @@
-"""Forces on any link: J_i^T w_i, in every formulation, in Pinocchio and in MuJoCo."""
+"""Forces on any link and on the tool, derivatives under them: Pinocchio, MuJoCo, batches."""
 
 from dataclasses import replace
 
@@ -8,22 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dynamis as dy
-from dynamis.agree.peers import without_friction
-from dynamis.compile.kernels import FORWARD_METHODS, INVERSE_METHODS
+from dynamis.agree.peers import PinocchioPeer, without_friction
 from dynamis.interop import to_mjcf, to_pinocchio
 
-from ..random_robots import build, chains, robots, states, trees
-from .test_laws import applies, close
+from ..random_robots import build, chains, states, trees
+from .test_laws import WRENCH, close
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 quiet = pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
-
-
-def mimicking(convention="standard"):
-    robot = build(convention, ["revolute", "prismatic", "revolute", "revolute"], 7)
-    links = list(robot.model.links)
-    links[2] = replace(links[2], mimic=("joint1", -1.5, 0.2))
-    return dy.Robot(replace(robot.model, links=tuple(links)))
 
 
 def pushes(robot, count=None, seed=3):
@@ -36,32 +28,6 @@ def jacobians(robot, q):
     return np.stack([robot.jacobian(q, frame="tool", link=x) for x in robot.link_names], axis=-3)
 
 
-any_robot = st.one_of(
-    robots(longest=5),
-    chains(longest=4, rotors=True),
-    st.sampled_from(("standard", "modified", "urdf")).map(mimicking),
-)
-
-
-@few
-@given(any_robot)
-def test_they_are_jacobians_transposed(robot):
-    q, qd, qdd = states(robot)
-    forces, wrench = pushes(robot), np.arange(1.0, 7.0)
-    own = np.einsum("lij,li->j", jacobians(robot, q), forces)
-    expected = robot.inverse_dynamics(q, qd, qdd) + own
-    pushed = expected + robot.jacobian(q, frame="tool").T @ wrench
-    condition = np.linalg.cond(robot.mass_matrix(q))
-    for method in INVERSE_METHODS:
-        given_ = {"method": method, "link_forces": forces}
-        close(robot.inverse_dynamics(q, qd, qdd, **given_), expected, 1e-10)
-        close(robot.inverse_dynamics(q, qd, qdd, wrench=wrench, **given_), pushed, 1e-10)
-    for method in filter(lambda m: applies(robot, m), (None, *FORWARD_METHODS)):
-        given_ = {"method": method, "wrench": wrench, "link_forces": forces}
-        got = robot.forward_dynamics(q, qd, pushed, **given_)
-        close(got, qdd, max(1e-10, 1e-13 * condition))
-
-
 def test_the_last_link_without_a_tool_is_the_tool():
     robot = dy.load("stanford")
     robot = dy.Robot(replace(robot.model, tool=type(robot.model.tool)()))
@@ -72,17 +38,6 @@ def test_the_last_link_without_a_tool_is_the_tool():
         robot.inverse_dynamics(q, qd, qdd, link_forces=forces),
         robot.inverse_dynamics(q, qd, qdd, wrench=wrench),
     )
-
-
-def test_a_base_that_moves():
-    robot = dy.load("ur10e")
-    q, qd, qdd = states(robot, 3)
-    forces, base = pushes(robot, 3), np.linspace(-1, 1, 9)
-    own = np.einsum("klij,kli->kj", jacobians(robot, q), forces)
-    for method in ("newton-euler", "newton-euler-base"):
-        given_ = {"base_motion": base, "method": method}
-        without = robot.inverse_dynamics(q, qd, qdd, **given_)
-        close(robot.inverse_dynamics(q, qd, qdd, link_forces=forces, **given_) - without, own)
 
 
 def test_batches_have_the_bits_of_single_calls(compiled):
@@ -183,3 +138,51 @@ def test_simulation_is_pushed_by_them(compiled):
     )
     timed = dy.simulate(robot, 0.3, 1e-3, q0=np.full(6, 0.4), link_forces=lambda t: forces)
     assert np.array_equal(steps.q, run.q) and np.array_equal(timed.q, run.q)
+
+
+@quiet
+@pytest.mark.parametrize("convention", ["modified", "urdf"])
+def test_derivatives_are_those_of_pinocchio(convention):
+    """computeRNEADerivatives and computeABADerivatives with fext, which acts on the body."""
+    pytest.importorskip("pinocchio")
+    robot = without_friction(build(convention, ["revolute", "prismatic"] * 2, 5))
+    q, qd, qdd = states(robot)
+    peer = PinocchioPeer(robot, q)
+    pin, order = peer.pin, np.ix_(peer.order, peer.order)
+    acting = pin.StdVec_Force()
+    acting.extend([pin.Force.Zero()] * peer.model.njoints)
+    tool = pin.SE3(peer.tool[:3, :3], peer.tool[:3, 3])
+    acting[peer.tip] = -tool.act(pin.Force(WRENCH[:3], WRENCH[3:]))
+    dq, dqd, M = (x.copy() for x in peer._ask("computeRNEADerivatives", q, qd, qdd, more=(acting,)))
+    M = np.triu(M) + np.triu(M, 1).T
+    found = robot.inverse_dynamics_derivatives(q, qd, qdd, wrench=WRENCH)
+    for ours, theirs in zip(found, (dq, dqd, M), strict=True):
+        close(ours, theirs[order], 1e-10)
+    tau = robot.inverse_dynamics(q, qd, qdd, wrench=WRENCH)
+    theirs = [x.copy() for x in peer._ask("computeABADerivatives", q, qd, tau, more=(acting,))]
+    for ours, x in zip(
+        robot.forward_dynamics_derivatives(q, qd, tau, wrench=WRENCH), theirs, strict=True
+    ):
+        close(ours, x[order], 1e-9)
+
+
+def test_derivatives_of_batches(compiled):
+    robot = dy.load("planar-2link")
+    q, qd, x = (v[:, None] for v in states(robot, 2))
+    wrench = np.outer([1.0, -2.0, 0.0], WRENCH)
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        call = getattr(robot, f"{name}_derivatives")
+        found = call(q, qd, x, wrench)
+        for i, j in np.ndindex(2, 3):
+            alone = call(q[i, 0], qd[i, 0], x[i, 0], wrench=wrench[j])
+            for a, b in zip(found, alone, strict=True):
+                np.testing.assert_array_equal(a[i, j], b)
+        for a, b in zip(found, call(q[:, 0], qd[:, 0], x[:, 0]), strict=True):
+            close(a[:, 2], b, 1e-13)  # a wrench of zeros
+        assert np.abs(found[0][:, 0] - found[0][:, 2]).max() > 0.1
+        out = tuple(np.empty_like(a) for a in found)
+        call(q, qd, x, wrench=wrench, out=out)
+        for a, b in zip(found, out, strict=True):
+            np.testing.assert_array_equal(a, b)
+        with pytest.raises(dy.errors.ShapeError, match=r"wrench has shape \(3,\), expected .*6"):
+            call(q, qd, x, wrench=[0.0, 0.0, 1.0])

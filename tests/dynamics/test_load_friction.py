@@ -1,25 +1,14 @@
-"""Friction under load, and viscous friction by direction: laws, holding, bad input."""
+"""Friction under load, and viscous friction by direction: holding, motion, equations, bad input."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import dynamis as dy
 from dynamis.errors import DynamisError
-from tests.random_robots import robots
 from tests.simulation.arms import slider
-
-LAWS = ("coulomb", "smooth", "stribeck", "grotjahn")
-SIGNS = {
-    "coulomb": np.sign,
-    "grotjahn": np.sign,
-    "smooth": lambda v: np.tanh(v / 0.01),
-    "stribeck": lambda v: np.sign(v) * (1.0 + 0.5 * np.exp(-((v / 0.1) ** 2))),
-}
 
 
 def rubbing(robot, law="coulomb", load=0.1, **friction):
@@ -37,111 +26,6 @@ def rubbing(robot, law="coulomb", load=0.1, **friction):
 
 def state(n, seed=0, count=4):
     return np.random.default_rng(seed).uniform(-1.5, 1.5, (3, count, n))
-
-
-@settings(max_examples=20)
-@given(robots(), st.sampled_from(LAWS), st.integers(0, 2**20))
-def test_friction_under_load_is_a_share_of_the_torque_transmitted(robot, law, seed):
-    own = {"viscous": 2.0, "coulomb": (1.0, -3.0), "offset": 0.2}
-    arm, free = rubbing(robot, law, 0.2, **own), rubbing(robot, law, 0.0, **own)
-    q, qd, qdd = state(arm.n, seed)
-    w = np.random.default_rng(seed).normal(size=(4, 6))
-    T = free.inverse_dynamics(q, qd, qdd, wrench=w) - free.friction_torque(qd)
-    wanted = T + free.friction_torque(qd) + 0.2 * SIGNS[law](qd) * np.abs(T)
-    scale = np.abs(wanted).max() + 1e-9
-    tau = arm.inverse_dynamics(q, qd, qdd, wrench=w)
-    np.testing.assert_allclose(tau, wanted, atol=1e-12 * scale)
-    np.testing.assert_array_equal(arm.friction_torque(qd), free.friction_torque(qd))
-    more = arm.inverse_dynamics(q, qd, qdd) - free.inverse_dynamics(q, qd, qdd)
-    np.testing.assert_allclose(arm.load_friction(q, qd, qdd), more, atol=1e-12 * scale)
-    if not any(link.slides for link in arm.model.links):
-        linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
-        total = linear + arm.load_friction(q, qd, qdd)
-        np.testing.assert_allclose(total, arm.inverse_dynamics(q, qd, qdd), atol=1e-10 * scale)
-    parts = arm.torque_terms(q, qd, qdd)
-    np.testing.assert_allclose(
-        sum(parts.values()), arm.inverse_dynamics(q, qd, qdd), atol=1e-10 * scale
-    )
-    np.testing.assert_allclose(
-        parts["friction"], free.friction_torque(qd) + more, atol=1e-10 * scale
-    )
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", ["puma560", "scara", "stanford", "ur10e"])
-def test_forward_dynamics_solves_for_friction_under_load(name, law):
-    arm = rubbing(dy.load(name), law, 0.25, viscous=(2.0, 5.0), coulomb=(1.0, -2.0), offset=0.3)
-    q, qd, qdd = state(arm.n, 3)
-    w = np.random.default_rng(3).normal(size=(4, 6))
-    tau = arm.inverse_dynamics(q, qd, qdd, wrench=w)
-    for method in ("walker-orin-3", "walker-orin-1", "walker-orin-4", "articulated-body"):
-        found = arm.forward_dynamics(q, qd, tau, wrench=w, method=method)
-        np.testing.assert_allclose(found, qdd, rtol=1e-8, atol=1e-8)
-    for method in ("newton-euler-base", "lagrange-euler", "gibbs-appell"):
-        other = arm.inverse_dynamics(q, qd, qdd, wrench=w, method=method)
-        np.testing.assert_allclose(other, tau, rtol=1e-10, atol=1e-9)
-
-
-def slopes(function, arguments, index):
-    """Central differences over one argument, a column each."""
-    columns = []
-    for step in 1e-6 * np.eye(len(arguments[index])):
-        ends = []
-        for sign in (1.0, -1.0):
-            moved = [x + sign * step if k == index else x for k, x in enumerate(arguments)]
-            ends.append(function(*moved))
-        columns.append((ends[0] - ends[1]) / 2e-6)
-    return np.stack(columns, axis=-1)
-
-
-@pytest.mark.parametrize("law", ["coulomb", "smooth"])
-@pytest.mark.parametrize("kind", ["puma560", "scara", "long"])
-def test_derivatives_have_friction_under_load(kind, law):
-    """d tau / d qdd is no longer the mass matrix, and its inverse the slope over the torque."""
-    if kind == "long":  # whose derivatives are made column by column
-        links = [dy.Link(a=0.1, mass=1.0, inertia=(0.01, 0.01, 0.01)) for _ in range(16)]
-        kind = dy.Robot.from_dh("snake", convention="standard", links=links)
-    robot = kind if isinstance(kind, dy.Robot) else dy.load(kind)
-    arm = rubbing(robot, law, 0.25, viscous=(2.0, 5.0), coulomb=(1.0, -2.0))
-    q, qd, qdd = state(arm.n, 9)[:, 0]
-    tau = arm.inverse_dynamics(q, qd, qdd)
-    for name, at in (("inverse_dynamics", (q, qd, qdd)), ("forward_dynamics", (q, qd, tau))):
-        found = getattr(arm, f"{name}_derivatives")(*at)
-        for k, slope in enumerate(found):
-            wanted = slopes(getattr(arm, name), at, k)
-            np.testing.assert_allclose(slope, wanted, atol=1e-6 * np.abs(wanted).max())
-
-
-@pytest.mark.parametrize("name", ["puma560", "ur10e"])
-def test_motors_carry_friction_under_load(name):
-    arm = rubbing(dy.load(name), "smooth", 0.2, viscous=(2.0, 4.0), coulomb=1.0)
-    q, qd, qdd = state(arm.n, 5)
-    gears = np.array([motor.gear for motor in arm.chain.motors])
-    both = arm.motor_torque(q, qd, qdd) * gears, arm.inverse_dynamics(q, qd, qdd)
-    np.testing.assert_allclose(*both, rtol=1e-10, atol=1e-10)
-
-
-@settings(max_examples=15)
-@given(robots(), st.sampled_from(LAWS), st.integers(0, 2**20))
-def test_viscous_friction_by_direction_is_linear(robot, law, seed):
-    arm = rubbing(robot, law, 0.0, viscous=(2.0, 5.0))
-    plus, minus = (rubbing(robot, law, 0.0, viscous=v) for v in (2.0, 5.0))
-    qd = state(arm.n, seed)[1]
-    if not any(link.mimic for link in robot.model.links):
-        wanted = np.where(qd > 0.0, plus.friction_torque(qd), minus.friction_torque(qd))
-        np.testing.assert_allclose(arm.friction_torque(qd), wanted, rtol=1e-13)
-    names = [name for name in arm.parameters.names if name.endswith(".viscous-")]
-    assert len(names) == len(robot.model.links)
-    if not any(link.slides for link in arm.model.links):
-        q, qd, qdd = state(arm.n, seed)
-        tau = arm.inverse_dynamics(q, qd, qdd)
-        linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
-        np.testing.assert_allclose(linear, tau, atol=1e-10 * (np.abs(tau).max() + 1e-9))
-        again = arm.with_parameters(arm.parameters.values)
-        assert again.parameters.names == arm.parameters.names
-        np.testing.assert_allclose(
-            again.inverse_dynamics(q, qd, qdd), tau, atol=1e-10 * (np.abs(tau).max() + 1e-9)
-        )
 
 
 def lifted(friction):
@@ -237,23 +121,6 @@ def test_the_momentum_observer_knows_friction_under_load(compiled):
         )
         seen.append(np.abs(run.states["observer.estimate"]).max())
     assert seen[0] < 0.05 * seen[1]
-
-
-@pytest.mark.parametrize("ending", ["toml", "urdf"])
-def test_files_keep_load_and_directions(tmp_path, ending):
-    arm = rubbing(dy.load("ur10e"), "smooth", 0.12, viscous=(5.0, 9.0), coulomb=2.0)
-    path = tmp_path / f"arm.{ending}"
-    if ending == "urdf":
-        with pytest.warns(dy.errors.DynamisWarning, match="friction under load"):
-            arm.save(path)
-    else:
-        arm.save(path)
-    again = dy.load(path)
-    q, qd, qdd = state(6, 8)
-    np.testing.assert_array_equal(
-        again.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd)
-    )
-    assert [x.friction for x in again.model.links] == [x.friction for x in arm.model.links]
 
 
 def test_bad_loads_are_refused():

@@ -8,56 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dynamis as dy
-from dynamis.compile.arrays import evaluate
 from dynamis.compile.interpreter import interpret
 from dynamis.dynamics import equation
 from dynamis.dynamics.reduce import OPERATIONS, reduced
 from dynamis.spatial.functions import MATH
 
 from ..closed_mechanisms import OPEN_ARMS
-from ..random_robots import build, chains, robots, states
+from ..random_robots import build, robots, states
 
 SAME = 1e-12
 
 
-def torque(chain, state, fn_wrench=None):
-    def call(*scalars):
-        *values, fn = scalars
-        return equation.inverse_dynamics(chain, *values[:3], fn=fn, wrench=fn_wrench)
-
-    size = state[0].shape[-1]
-    return evaluate(call, state, [1, 1, 1], (size,), ("q", "qd", "qdd"))
-
-
 def close(a, b):
     assert np.abs(a - b).max() <= SAME * max(np.abs(b).max(), 1.0)
-
-
-@settings(max_examples=60, deadline=None)
-@given(robots())
-def test_torques_stay(robot):
-    state = states(robot, 5)
-    expected = torque(robot.chain, state)
-    for k in range(len(OPERATIONS) + 1):
-        close(torque(reduced(robot.chain, OPERATIONS[:k]), state), expected)
-
-
-@settings(max_examples=25, deadline=None)
-@given(chains(longest=4, rotors=True))
-def test_every_reducible_quantity_stays(robot):
-    q, qd, tau = states(robot)
-    small = reduced(robot.chain, OPERATIONS)
-    from dynamis.dynamics import coriolis
-
-    x = [v.tolist() for v in (q, qd, tau)]
-    for function, arguments in (
-        (equation.mass_matrix, x[:1]),
-        (equation.gravity_torque, x[:1]),
-        (equation.motor_torque, x),
-        (coriolis.coriolis_matrix, x[:2]),
-    ):
-        a, b = (np.array(function(c, *arguments, fn=MATH)) for c in (small, robot.chain))
-        close(a, b)
 
 
 def test_a_wrench_holds_the_last_link():

@@ -25,53 +25,8 @@ def state(n, seed=0, count=5):
     return np.random.default_rng(seed).uniform(-1.5, 1.5, (3, count, n))
 
 
-@pytest.mark.parametrize("name", ["puma560", "scara"])
-@pytest.mark.parametrize("viscous", [4.0, (4.0, 6.0)])
-def test_viscous_friction_follows_the_temperature(name, viscous):
-    arm = thermal(dy.load(name), viscous=viscous)
-    q, qd, qdd = state(arm.n)
-    warm = np.linspace(20.0, 60.0, 5 * arm.n).reshape(5, arm.n)
-    cold = replace_viscous(arm, 0.0)
-    part = arm.friction_torque(qd) - cold.friction_torque(qd)  # of which motors have a share
-    wanted = arm.friction_torque(qd) + part * SLOPE * (warm - 30.0)
-    motors = cold.friction_torque(qd, temperature=warm) - cold.friction_torque(qd)
-    np.testing.assert_allclose(arm.friction_torque(qd, temperature=warm), wanted + motors)
-    rest = arm.inverse_dynamics(q, qd, qdd) - arm.friction_torque(qd)
-    tau = arm.inverse_dynamics(q, qd, qdd, temperature=warm)
-    np.testing.assert_allclose(tau, rest + arm.friction_torque(qd, temperature=warm))
-    back = arm.forward_dynamics(q, qd, tau, temperature=warm)
-    np.testing.assert_allclose(back, qdd, rtol=1e-8, atol=1e-8)
-    same = arm.inverse_dynamics(q, qd, qdd, temperature=np.full(arm.n, 30.0))
-    np.testing.assert_allclose(same, arm.inverse_dynamics(q, qd, qdd), rtol=1e-14)
-
-
 def replace_viscous(robot, viscous):
     links = [replace(x, friction=replace(x.friction, viscous=viscous)) for x in robot.model.links]
-    return dy.Robot(replace(robot.model, links=tuple(links)))
-
-
-def test_a_robot_at_a_temperature_is_the_same_robot():
-    arm = thermal(replace_drives(dy.load("puma560")))
-    q, qd, qdd = state(6)
-    for warm in (10.0, 45.0, np.array([20.0, 25.0, 30.0, 35.0, 40.0, 45.0])):
-        other = arm.at_temperature(warm)
-        given = np.broadcast_to(warm, (5, 6))
-        wanted = arm.inverse_dynamics(q, qd, qdd, temperature=given)
-        np.testing.assert_allclose(other.inverse_dynamics(q, qd, qdd), wanted, rtol=1e-12)
-        later = given + 7.0
-        np.testing.assert_allclose(
-            other.inverse_dynamics(q, qd, qdd, temperature=later),
-            arm.inverse_dynamics(q, qd, qdd, temperature=later),
-            rtol=1e-12,
-        )
-    plain = dy.load("puma560")
-    np.testing.assert_array_equal(
-        plain.at_temperature(80.0).inverse_dynamics(q, qd, qdd), plain.inverse_dynamics(q, qd, qdd)
-    )
-
-
-def replace_drives(robot):
-    links = [replace(x, drive=None) for x in robot.model.links]
     return dy.Robot(replace(robot.model, links=tuple(links)))
 
 
@@ -157,15 +112,6 @@ def test_temperature_is_identified(tmp_path):
         found.validate(replace(log, temperature=None))
     with pytest.raises(DynamisError, match="needs temperatures"):
         dy.identify(described, replace(log, temperature=None), friction="thermal")
-
-
-@pytest.mark.parametrize("ending", ["toml", "urdf"])
-@pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
-def test_files_keep_temperatures(tmp_path, ending):
-    arm = thermal(dy.load("puma560"), heating=(0.1, 0.2), heating_time=(60.0, 600.0))
-    arm.save(tmp_path / f"arm.{ending}")
-    again = dy.load(tmp_path / f"arm.{ending}")
-    assert [x.friction for x in again.model.links] == [x.friction for x in arm.model.links]
 
 
 def test_bad_temperatures_are_refused():

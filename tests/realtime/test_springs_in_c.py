@@ -12,8 +12,8 @@ from dynamis.realtime import controller_cost
 from dynamis.realtime.fmu.export import export_fmu
 
 from ..dynamics.test_load_friction import rubbing
-from ..dynamics.test_springs import sprung
 from ..dynamics.test_temperature import thermal
+from ..random_robots import sprung
 from .laws_in_c import Library, kernel_in_c
 
 EQUAL = 1e-12  # of the largest torque of the joint

@@ -6,28 +6,12 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import ClosureError, ModelError, OptionError, ShapeError
+from dynamis.errors import ModelError, OptionError, ShapeError
 from dynamis.model.pose import Pose
 from dynamis.realtime import Law
 from tests.closed_mechanisms import five_bar, four_bar, motions
 
 SEED = 3
-
-
-def tooled(robot=None, efficiency=0.8, **changes):
-    """With a tool, drives with losses, friction in every joint and a spring."""
-    robot = robot or five_bar()
-    links = list(robot.model.links)
-    for k, link in enumerate(links):
-        more = {"friction": dy.Friction(viscous=0.1 + 0.02 * k, coulomb=0.3)}
-        if not link.passive:
-            drive = dy.Drive(gear=20, rotor_inertia=1e-4, viscous=1e-3, efficiency=efficiency)
-            more["drive"] = drive
-        links[k] = replace(link, **more)
-    spring = dy.Spring(from_=None, to="a2", to_point=(0.2, 0, 0), stiffness=40.0, damping=3.0)
-    tool = Pose((0.4, 0.0, 0.0))
-    model = replace(robot.model, links=tuple(links), springs=(spring,), tool=tool, tool_link="a2")
-    return dy.Robot(replace(model, **changes))
 
 
 def close(a, b, tolerance=1e-9):
@@ -46,6 +30,22 @@ def test_joints_are_chosen_by_index(name):
     assert many[0][robot.independent].shape == (robot.dof,)
     robot.driven.clear(), robot.active.clear(), robot.independent.clear()
     assert len(robot.driven) == len(robot.active) == len(robot.independent) == robot.dof
+
+
+def tooled(robot=None, efficiency=0.8, **changes):
+    """With a tool, drives with losses, friction in every joint and a spring."""
+    robot = robot or five_bar()
+    links = list(robot.model.links)
+    for k, link in enumerate(links):
+        more = {"friction": dy.Friction(viscous=0.1 + 0.02 * k, coulomb=0.3)}
+        if not link.passive:
+            drive = dy.Drive(gear=20, rotor_inertia=1e-4, viscous=1e-3, efficiency=efficiency)
+            more["drive"] = drive
+        links[k] = replace(link, **more)
+    spring = dy.Spring(from_=None, to="a2", to_point=(0.2, 0, 0), stiffness=40.0, damping=3.0)
+    tool = Pose((0.4, 0.0, 0.0))
+    model = replace(robot.model, links=tuple(links), springs=(spring,), tool=tool, tool_link="a2")
+    return dy.Robot(replace(model, **changes))
 
 
 @pytest.mark.parametrize("name", ["planar-rp", "puma560", "mimicking"])
@@ -88,143 +88,6 @@ def test_functions_of_all_joints_have_the_torques_of_the_drives():
     turned = dy.compile(lambda arm, q, qd: arm.coriolis_transposed(q, qd), robot)(q, qd)
     C = robot.coriolis_matrix(q, qd)
     close(turned, np.einsum("kij,ki->kj", C, qd[:, robot.independent]))
-
-
-def test_torque_terms_add_up():
-    robot = tooled()
-    q, qd, qdd, *_ = motions(robot, 4, SEED)
-    terms = robot.torque_terms(q, qd, qdd)
-    assert set(terms) == {"inertial", "coriolis", "gravity", "friction", "spring"}
-    close(sum(terms.values()), robot.inverse_dynamics(q, qd, qdd))
-    assert all((part[:, [1, 3]] == 0.0).all() for part in terms.values())  # passive joints
-
-
-def test_torque_terms_are_what_they_are_called():
-    robot = tooled()
-    q, qd, qdd, v, a = motions(robot, 4, SEED)
-    terms, drives = robot.torque_terms(q, qd, qdd), list(robot.independent)
-
-    def power(torques, rates):
-        return np.sum(torques * rates, axis=-1)
-
-    # friction of all joints, passive ones too, takes the power that the drives give for it
-    close(power(terms["friction"][:, drives], v), power(robot.friction_torque(qd), qd))
-    h = 1e-6
-    higher, lower = (robot.project(q + s * h * qd) for s in (1.0, -1.0))
-
-    def weight(x):  # of a robot without springs
-        return dy.Robot(replace(robot.model, springs=())).potential_energy(x)
-
-    close(power(terms["gravity"][:, drives], v), (weight(higher) - weight(lower)) / (2 * h), 1e-6)
-    bare = dy.Robot(replace(robot.model, springs=()))
-    still = bare.torque_terms(q, 0.0 * qd, robot.joint_accelerations(q, 0.0 * qd, a))
-    close(still["coriolis"], 0.0)
-    close(terms["inertial"][:, drives], np.einsum("kij,kj->ki", robot.mass_matrix(q), a))
-    mixed = robot.torque_terms(q[0], qd[0], qdd[0])
-    close(mixed["spring"], terms["spring"][0])
-
-
-def rubbing(robot):
-    """Friction under load in every joint."""
-    links = [replace(x, friction=replace(x.friction, load=0.1)) for x in robot.model.links]
-    return dy.Robot(replace(robot.model, links=tuple(links)))
-
-
-def test_redundant_drives_share_every_term():
-    """As they share the whole: no drive against another, so nothing along the rows of J."""
-    robot = tooled(five_bar(passive=False))
-    q, qd, qdd, *_ = motions(robot, 4, SEED)
-    terms = robot.torque_terms(q, qd, qdd)
-    close(sum(terms.values()), robot.inverse_dynamics(q, qd, qdd))
-    J = robot.closure_jacobian(q)[:, list(robot.chain.mobility.rows)]
-    for part in terms.values():
-        close(np.einsum("kij,kj->ki", J, part), 0.0)
-    close(np.sum(terms["friction"] * qd, axis=-1), np.sum(robot.friction_torque(qd) * qd, axis=-1))
-
-
-@pytest.mark.parametrize("passive", [True, False])
-def test_friction_under_load_is_that_of_the_drives(passive):
-    bare = tooled(five_bar(passive=passive), efficiency=1.0)
-    robot = rubbing(bare)
-    q, qd, qdd, *_ = motions(robot, 4, SEED)
-    more = robot.inverse_dynamics(q, qd, qdd) - bare.inverse_dynamics(q, qd, qdd)
-    carried = bare.inverse_dynamics(q, qd, qdd) - bare.friction_torque(qd)
-    drives = list(robot.driven)
-    close(more[:, drives], (0.1 * np.abs(carried) * np.sign(qd))[:, drives])
-    close(robot.load_friction(q, qd, qdd), more)
-    terms, plain = (x.torque_terms(q, qd, qdd) for x in (robot, bare))
-    close(terms.pop("friction"), plain.pop("friction") + more)
-    for name, part in terms.items():
-        close(part, plain[name])
-    motors = robot.motor_torque(q, qd, qdd)  # behind gears without losses
-    close(20.0 * motors[:, drives], robot.inverse_dynamics(q, qd, qdd)[:, drives])
-
-
-def test_operational_inertia_has_the_energy_of_the_mechanism():
-    robot = tooled()
-    q, qd, _, v, _ = motions(robot, 4, SEED)
-    speed = np.einsum("kij,kj->ki", robot.drive_jacobian(q), v)
-    energy = 0.5 * np.einsum("ki,kij,kj->k", speed, robot.operational_inertia(q), speed)
-    close(energy, robot.kinetic_energy(q, qd))
-
-
-def test_manipulability_is_that_of_the_drives():
-    robot = tooled()
-    q, *_ = motions(robot, 3, SEED)
-    h, columns = 1e-6, []
-    for j in range(2):
-        step = h * robot.joint_rates(q, np.eye(2)[j])
-        high, low = (robot.fk(robot.project(q + s * step))[:, :2, 3] for s in (1, -1))
-        columns.append((high - low) / (2 * h))
-    area = np.abs(np.linalg.det(np.stack(columns, axis=-1)))
-    close(robot.manipulability(q), area, 1e-5)
-    assert robot.manipulability(q).min() > 1e-3
-
-
-def test_motor_torques_are_those_of_the_drives():
-    """Rotor and motor friction on the motor's side; the rest of the drive torque by the gear."""
-    robot = tooled()
-    q, qd, qdd, *_ = motions(robot, 6, SEED)
-    tau, found = robot.inverse_dynamics(q, qd, qdd), robot.motor_torque(q, qd, qdd)
-    G, Jr, b, eta = 20.0, 1e-4, 1e-3, 0.8
-    own = G * (Jr * qdd + b * qd)  # of the motor
-    load = tau / G - own
-    expected = own + np.where(load * qd > 0.0, load / eta, load * eta)
-    close(found[:, [0, 2]], expected[:, [0, 2]])
-    assert (found[:, [1, 3]] == 0.0).all()
-
-
-@pytest.mark.parametrize("make", [five_bar, four_bar, lambda: five_bar(passive=False)])
-def test_the_regressor_times_the_parameters_is_the_torque_of_the_drives(make):
-    robot = make()
-    robot = tooled(robot) if robot.n == 4 else robot
-    q, qd, qdd, *_ = motions(robot, 4, SEED)
-    Y, tau = robot.regressor(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd)
-    close(Y @ robot.parameters.values, tau)
-    other = np.random.default_rng(SEED).uniform(0.1, 1.0, Y.shape[-1])
-    other[["rotor" in name for name in robot.parameters.names]] = 0.0  # no drive, no rotor
-    close(Y @ other, robot.with_parameters(other).inverse_dynamics(q, qd, qdd))
-    passive = [k for k in range(robot.n) if k not in robot.active]
-    assert not Y[:, passive].any()
-    with pytest.raises(ClosureError, match="does not close"):
-        robot.regressor(q + 0.1, qd, qdd)
-
-
-def test_the_regressor_of_a_reference_has_the_coriolis_matrix():
-    """Z^T (M qdd + C qd_ref + g) for a reference that keeps the loops closed."""
-    robot = tooled(springs=())
-    q, qd, _, v, a = motions(robot, 4, SEED)
-    other = np.random.default_rng(SEED).normal(size=v.shape)
-    qd_ref = robot.joint_rates(q, other)
-    both, alone = (robot.joint_accelerations(q, x, 0.0 * a) for x in (qd + qd_ref, qd_ref))
-    turning = 0.5 * (both - alone - robot.joint_accelerations(q, qd, 0.0 * a))  # Zd other
-    qdd = robot.joint_accelerations(q, 0.0 * qd, a) + turning
-    wanted = np.einsum("kij,kj->ki", robot.mass_matrix(q), a) + robot.gravity_torque(q)
-    wanted += np.einsum("kij,kj->ki", robot.coriolis_matrix(q, qd), other)
-    found = robot.regressor(q, qd, qdd, qd_ref) @ robot.parameters.values
-    close(found[:, list(robot.independent)], wanted)
-    with pytest.raises(ClosureError):
-        robot.regressor(q, qd, qdd + 0.1, qd_ref)
 
 
 def test_a_regressor_needs_drives_for_every_motion():

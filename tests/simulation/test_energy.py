@@ -1,6 +1,6 @@
 """Energy: kept without friction, never gained with it."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -8,17 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dynamis as dy
-from tests.random_robots import build
-
-
-def frictionless(robot):
-    links = tuple(replace(link, friction=dy.Friction()) for link in robot.model.links)
-    return dy.Robot(replace(robot.model, links=links))
+from tests.random_robots import build, with_links
 
 
 @pytest.fixture(scope="module")
 def pendulum(compiled):
-    return frictionless(dy.load("pendulum3"))
+    return with_links(dy.load("pendulum3"), lambda x, i: replace(x, friction=dy.Friction()))
 
 
 def drift(run):
@@ -42,6 +37,34 @@ def test_half_the_step_drifts_sixteen_times_less(pendulum):
     assert (ratios > 12).all() and (ratios < 20).all(), ratios
 
 
+@dataclass(frozen=True)
+class Cable:
+    stiffness: float = 4.0
+
+    def torque(self, q, qd, constants, fn):
+        return [constants["stiffness"] * q[0] ** 3, *[0.0] * (len(q) - 1)]
+
+    def energy(self, q, constants, fn):
+        return constants["stiffness"] * q[0] ** 4 / 4.0
+
+
+@pytest.mark.parametrize("name", ["planar-2link", "puma560"])
+def test_springs_and_loads_keep_it_at_the_order_of_the_integrator(name, compiled):
+    bare = with_links(dy.load(name), lambda x, i: replace(x, friction=dy.Friction(), drive=None))
+    links = bare.model.links
+    spring = {"from_point": (0.3, 0.2, 0.5), "to_point": (0.1, 0.0, 0.05), "to": links[:3][-1].name}
+    springs = (
+        dy.Spring(**spring, stiffness=80.0, rest_length=0.4),
+        dy.Spring(kind="gas", **spring, force=20.0, gas_length=9.0, exponent=1.2, rest_length=0.5),
+        dy.Spring(kind="torsion", joint=links[0].joint_name, stiffness=9.0, rest_angle=0.5),
+    )
+    arm, changes = dy.Robot(replace(bare.model, springs=springs)).with_load(Cable()), []
+    for dt in (4e-3, 2e-3):
+        total = dy.simulate(arm, 0.4, dt, q0=[0.3] * arm.n, drives=False).energy.total
+        changes.append(np.abs(total - total[0]).max())
+    assert changes[0] / changes[1] > 2.0**3.5 and changes[1] < 1e-3
+
+
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["rr", "rp", "pr", "rrr"]))
 def test_friction_only_takes_energy(seed, kinds):
@@ -49,19 +72,13 @@ def test_friction_only_takes_energy(seed, kinds):
     names = tuple({"r": "revolute", "p": "prismatic"}[k] for k in kinds)
     robot = build("standard", names, seed)
     rng = np.random.default_rng(seed)
-    links = tuple(
-        replace(
-            link,
-            friction=dy.Friction(
-                viscous=rng.uniform(0, 1),
-                coulomb=(rng.uniform(0, 20), -rng.uniform(0, 20)),
-                law=str(rng.choice(["coulomb", "stribeck", "grotjahn"])),
-            ),
-            drive=None,
-        )
-        for link in robot.model.links
-    )
-    robot = dy.Robot(replace(robot.model, links=links))
+
+    def rubbing(link, i):
+        dry = {"coulomb": (rng.uniform(0, 20), -rng.uniform(0, 20)), "viscous": rng.uniform(0, 1)}
+        law = str(rng.choice(["coulomb", "stribeck", "grotjahn"]))
+        return replace(link, friction=dy.Friction(**dry, law=law), drive=None)
+
+    robot = with_links(robot, rubbing)
     q0, qd0 = rng.uniform(-2, 2, robot.n), rng.uniform(-2, 2, robot.n)
     run = dy.simulate(robot, 0.2, 2e-3, q0, qd0)
     total = run.energy.total
