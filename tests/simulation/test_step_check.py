@@ -341,16 +341,6 @@ def test_a_force_of_a_few_steps_is_looked_at():
     assert better.q[-1, 0] == pytest.approx(exact, rel=SHARE)
 
 
-def test_an_impact_is_looked_at():
-    """One step of 4000, on which all that follows depends."""
-    box = pair(bar(limits=(-2.0, 2.0)), bar(limits=(-2.5, 2.5)))
-    options = {"q0": [1.0, 0.5], "stops": True, "restitution": 0.5}
-    with pytest.warns(DynamisWarning, match="steps of 0.002 s are too coarse"):
-        run = dy.simulate(box, 8.0, 2e-3, **options)
-    error, limit = error_of(run, **options)
-    assert (error > limit).any() and run.step_error.right_until < 8.0
-
-
 def test_of_an_ensemble_the_arm_with_the_largest_errors_is_named():
     """The fastest one turns stretched, at one speed, exactly."""
     arm = pair(gravity=(0.0, 0.0, 0.0))

@@ -417,7 +417,7 @@ def step_check(recorder: "RunRecorder", x0: np.ndarray, loops: Loops) -> StepChe
     if last < 1:
         return None
     near, sudden = _rows_to_keep(last, every, MOST if s.count == 1 else FEWEST), 0
-    if s.count == 1 and every == 1 and (s.forces or any(s.stops)):
+    if s.count == 1 and every == 1 and s.forces:
         extra = np.setdiff1d(_sudden(recorder.rows[0, : last + 1, s.n : 2 * s.n]), near[1])
         near, sudden = np.concatenate([near, _around(extra)], axis=1), len(extra)
     if s.count == 1 or every == 1:
