@@ -271,8 +271,8 @@ def equation_of_motion_adds_up(c):
     M, C, g = c.robot.mass_matrix(q), c.robot.coriolis_matrix(q, qd), c.robot.gravity_torque(q)
     parts = {"inertial": M @ c.a, "coriolis": C @ c.v, "gravity": g}
     parts["friction"] = Z.T @ (rubs + c.under_load)
-    parts |= {"load": Z.T @ c.load} if c.robot.model.loads else {}
     parts |= {"spring": Z.T @ (c.still + c.damped)} if c.robot.model.springs else {}
+    parts |= {"load": Z.T @ c.load} if c.robot.model.loads else {}
     size, terms = max(1.0, np.abs([c.tau, c.still]).max()), c.robot.torque_terms(*c.motion)
     assert list(terms) == list(parts)
     close(Z.T @ c.tau, sum(parts.values()), size=size)
@@ -408,14 +408,11 @@ def viscous_friction_follows_the_temperature(c):
     free = c.unloaded
     rest = c.Z.T @ (free.inverse_dynamics(*c.motion) - free.friction_torque(c.qd))
     close(c.Z.T @ free.inverse_dynamics(*c.motion, **warm), rest + c.Z.T @ rubs)
-    cold = with_links(
-        robot, lambda x, i: replace(x, drive=x.drive and replace(x.drive, viscous=0.0))
-    )
-    there = cold.at_temperature(c.temperature)
+    there = robot.at_temperature(c.temperature)
     for more in (0.0, 7.0):
         given_ = {"temperature": c.temperature + more}
         found = there.inverse_dynamics(*c.motion, **(given_ if more else {}))
-        close(found, cold.inverse_dynamics(*c.motion, **given_), 1e-12)
+        close(found, robot.inverse_dynamics(*c.motion, **given_), 1e-12)
 
 
 def motors_give_what_gears_and_rotors_need(c):

@@ -1152,7 +1152,8 @@ class Robot:
     def at_temperature(self, temperature: "ArrayLike") -> "Robot":
         """The robot whose joints are at rest at these temperatures (deg C), one or one per joint.
 
-        Their friction is that of `Friction.temperature_slope`, from there on.
+        Their friction is that of `Friction.temperature_slope`, from there on; viscous friction of a
+        motor that turns one joint belongs to it.
         """
         given = arrays.numbers(temperature, "temperature", "expected deg C")
         if given.shape not in ((), (self.n,)) or not np.isfinite(given).all():
@@ -1160,8 +1161,13 @@ class Robot:
             raise OptionError(what, f"or one for each of the {counted(self.n, 'joint')}")
         each = dict(zip(self.joint_names, np.broadcast_to(given, (self.n,)).tolist(), strict=True))
         links = []
-        for link in self.model.links:
-            links.append(replace(link, friction=link.friction.at_temperature(each[link.leader])))
+        for link, motor in zip(self.model.links, self.chain.motors, strict=True):
+            old, drive = link.friction, link.drive
+            new = old.at_temperature(each[link.leader])
+            if drive is not None and old.temperature_slope and not motor.coupled:
+                factor = old.temperature_slope / new.temperature_slope  # type: ignore[operator]
+                drive = replace(drive, viscous=drive.viscous * factor)
+            links.append(replace(link, friction=new, drive=drive))
         return self._with_model(links=tuple(links))
 
     def with_load(self, law: Any) -> "Robot":
