@@ -109,6 +109,15 @@ def test_base_parameters_lie_in_their_intervals(identified):
     assert set(found.verdict.joints) == {robot.joint_names[k] for k in robot.driven}
 
 
+def test_unknowns_do_not_depend_on_names():
+    """Two links of the 3-rps are called as their joints; neither has mass, nor is it sought."""
+    robot = dy.load("3-rps")
+    links = [replace(x, joint_name=f"pivot{k}") for k, x in enumerate(robot.model.links)]
+    named = dy.Robot(replace(robot.model, links=tuple(links)))
+    found, other = (unknowns(x, friction_named("smooth")) for x in (robot, named))
+    assert found.kinds == other.kinds and found.kinds.count("body") == 25
+
+
 def test_a_motion_of_another_kind_is_predicted(identified):
     robot, found = identified
     *_, amplitude, encoder = PASSIVE[robot.name]

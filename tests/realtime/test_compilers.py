@@ -51,7 +51,7 @@ def built_by_cmake(folder, cc):
     ran("cmake", "-S", folder, "-B", build, f"-DCMAKE_C_COMPILER={cc}", "-DCMAKE_C_FLAGS=-Werror")
     ran("cmake", "--build", build)
     said = ran("ctest", "--output-on-failure", cwd=build)
-    assert "100% tests passed, 0 tests failed out of 1" in said
+    assert "100% tests passed" in said
     return build
 
 

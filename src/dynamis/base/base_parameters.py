@@ -11,7 +11,7 @@ from ..compile.arrays import as_batch, finite
 from ..errors import OptionError, warn
 from ..ik.driven import Motion, random_motion
 from ..lazy import cached_property
-from ..model.parameters import labels, parameter_names, parameter_places
+from ..model.parameters import labels, parameter_names
 from .groupings import (
     BODY,
     TOLERANCE,
@@ -149,11 +149,11 @@ def base_parameters(
     robot: "Robot",
     inertial_only: bool = False,
     tolerance: float = TOLERANCE,
-    friction: bool = True,
+    left_out: np.ndarray | None = None,
 ) -> BaseParameters:
     """Base parameters of a robot; `inertial_only` leaves friction, drives and springs out.
 
-    Without `friction` that of the joints alone is left out.
+    `left_out` are parameters that count as zero, (p,) bool.
     """
     if robot.model.own_laws:
         raise OptionError(
@@ -167,11 +167,8 @@ def base_parameters(
     springs = sum(len(spring.coefficients) for spring in robot.model.springs)
     size = BODY * len(robot.model.links) if inertial_only else len(names) - springs
     Y = random_regressor(robot)
-    rubs = None
-    if not friction:
-        rubs = np.array([place.is_friction for place in parameter_places(robot.model)])
-        Y = np.where(rubs, 0.0, Y)
-    found = groupings(robot, Y, size, tolerance, rubs)
+    Y = Y if left_out is None else np.where(left_out, 0.0, Y)
+    found = groupings(robot, Y, size, tolerance, left_out)
     if springs and not inertial_only:
         found, size = with_springs(found, Y, tolerance), len(names)
     matrix = np.zeros((len(found.columns), len(names)))

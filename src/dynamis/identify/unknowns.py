@@ -406,8 +406,21 @@ def _base_parameters(robot: "Robot", rotors: bool) -> BaseParameters:
     rigid = robot._with_model(springs=(), loads=())
     # a smooth law nearly hides its offset at speed
     plain = alike(robot, FrictionModel("plain").applied(rigid))
-    with_friction = not robot.model.closures  # else friction may look like gravity
-    return base_parameters(plain, inertial_only=not rotors, friction=with_friction)
+    left_out = _nothing_of_loops(plain) if robot.model.closures else None
+    return base_parameters(plain, inertial_only=not rotors, left_out=left_out)
+
+
+def _nothing_of_loops(robot: "Robot") -> np.ndarray:
+    """Parameters that base parameters of a closed mechanism leave out, (p,) bool.
+
+    Friction, which may look like gravity, and links without mass beside others that have some:
+    those that part the joints of a ball or a universal joint are no bodies.
+    """
+    places = parameter_places(robot.model)
+    known = zip(places, robot.parameters.values, strict=True)
+    heavy = {p.index for p, x in known if p.part == "bodies" and x}
+    empty = {i for i in range(len(robot.model.links)) if heavy and i not in heavy}
+    return np.array([p.is_friction or (p.part == "bodies" and p.index in empty) for p in places])
 
 
 def _body_unknowns(
