@@ -10,7 +10,7 @@ and new.
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,49 +20,9 @@ from dynamis.compile.kernels import KERNELS
 from dynamis.compile.program import Program
 from dynamis.compile.programs import program
 from tests.closed_mechanisms import five_bar, four_bar, parallelogram
+from tests.random_robots import Grease, Hose
 
 Digests = dict[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Hose:
-    """A load of every kind of term: products, tanh, a stop."""
-
-    stiffness: float = 30.0
-    damping: float = 2.0
-    bias: float = -1.5
-    speed: float = 0.4
-    stop: float = 0.6
-
-    def torque(self, q, qd, constants, fn):
-        k, d, b = (constants[x] for x in ("stiffness", "damping", "bias"))
-        smooth = fn.tanh(qd[-1] / constants["speed"])
-        hit = fn.select(q[0] > constants["stop"], q[0] - constants["stop"], 0.0)
-        first = k * fn.sin(q[0]) + 0.5 * k * q[-1] + d * qd[0] + 7.0 * hit
-        if len(q) == 1:
-            return [first + b + smooth]
-        return [first, *[0.0] * (len(q) - 2), 0.5 * k * q[0] + b + smooth]
-
-    def energy(self, q, constants, fn):
-        k, b = constants["stiffness"], constants["bias"]
-        if len(q) == 1:
-            return -k * fn.cos(q[0]) + 0.25 * k * q[0] * q[0] + b * q[0]
-        return -k * fn.cos(q[0]) + 0.5 * k * q[0] * q[-1] + b * q[-1]
-
-
-@dataclass(frozen=True)
-class Grease:
-    """A friction law of one's own."""
-
-    dry: float = 2.0
-    extra: float = 1.0
-    root: float = 0.5
-    speed: float = 0.3
-
-    def torque(self, qd, direction, constants, fn):
-        u = qd / constants["speed"]
-        falling = constants["dry"] + constants["extra"] * fn.exp(-u * u)
-        return falling * direction + constants["root"] * qd / fn.sqrt(1.0 + u * u)
 
 
 GAS = {"force": 300.0, "gas_length": 40.0, "exponent": 1.3, "rest_length": 0.7}

@@ -400,7 +400,7 @@ def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
 
 
 def _effects() -> int:
-    """How many kinds of forces there are beside inertia and weight."""
+    """Number of kinds of forces beside inertia and weight."""
     from ..dynamics.elements import EFFECTS
 
     return len(EFFECTS)

@@ -206,12 +206,12 @@ class CalledProgram:
         }
 
     def number(self, call: Call) -> int:
-        """Which of the parts a call calls."""
+        """Number of the part that a call calls."""
         return [part.text for part in self.parts].index(call.part.text)
 
     @property
     def cost(self) -> Cost:
-        """How many operations of each kind, over all calls."""
+        """Operations of each kind, over all calls."""
         mul, add, div, trig, other, _ = zip(*(call.part.cost for call in self.calls), strict=True)
         return Cost(sum(mul), sum(add), sum(div), sum(trig), sum(other))
 

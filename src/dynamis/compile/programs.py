@@ -65,7 +65,7 @@ class _Motion:
         return _column(projected.generalised_torque(self.chain, *state, SX, *given))
 
     def left(self, wrench: Any, tau: Any) -> Any:
-        """What is left of tau to accelerate."""
+        """Part of tau that is left to accelerate."""
         state = _list(self.q), _list(self.given["v"]), [0.0] * self.size
         given = _given(tau), _given(wrench)
         return projected.generalised_torque(self.chain, *state, SX, *given, left=True)

@@ -50,7 +50,7 @@ def damping_of(law: "Law", q: Sequence[float]) -> np.ndarray:
 
 
 def shaking(law: "Law", q: np.ndarray, robot: "Robot | None" = None) -> str:
-    """That a law takes more velocity away in a sample than is stable at q (n,), if it does.
+    """Text of a law that takes more velocity away in a sample than is stable at q (n,), or "".
 
     `robot` is the arm itself, where it is not that of the law.
     """

@@ -1,4 +1,4 @@
-"""Whether a law that runs in samples makes deviations from rest grow: its linear loop.
+"""Linear loop of a law that runs in samples: growth of deviations from rest.
 
 The arm under u = -K q - D v, held for a sample of length h; v = qd or (q - q_before) / h.
 """
@@ -96,8 +96,9 @@ def grows(law: "Law", found: Growth) -> str:
 def why_unstable(
     law: "Law", robot: "Robot", q: np.ndarray, t: float, delay: float = 0.0
 ) -> tuple[str, str]:
-    """That the gains of a law at the samples of a run made a deviation grow from q (joints) until
-    t, and what to do about it; two empty texts if they did not.
+    """Reason and remedy of a run from q (joints) to t whose law has gains too high for its samples.
+
+    Two empty texts if they were not.
 
     `robot` is the arm itself, with parameters of its own.
     """

@@ -185,7 +185,7 @@ def _rows(chain: Chain, closure: ChainClosure, columns: dict[int, list[Any]]) ->
 
 
 def closes(chain: Chain, q: Scalars, fn: Functions) -> Any:
-    """Whether every closure is closed at q."""
+    """Flag of a configuration that closes every loop."""
     good: Any = 1.0
     for e in closure_error(chain, q, fn):
         good = good * (e <= chain.tolerance) * (e >= -chain.tolerance)

@@ -143,7 +143,7 @@ ROUNDING = 1e-6  # of a shared motor's friction: what counts as held by it alone
 COUPLED_SPEED = 1e-3  # rad/s over which a shared motor's Coulomb friction changes sign while moving
 
 
-class Element(NamedTuple):
+class CoordinateFriction(NamedTuple):
     """Friction of one tree joint as its coordinate feels it: speed = factor qd[coordinate]."""
 
     tree: int
@@ -152,42 +152,42 @@ class Element(NamedTuple):
     resistance: Resistance
 
 
-def elements(chain: Chain) -> list[Element]:
+def coordinate_frictions(chain: Chain) -> list[CoordinateFriction]:
     """One per joint of the model."""
     found = []
     for i, resistance in enumerate(chain.resistances):
         if chain.coupling is None:
-            found.append(Element(i, i, 1.0, resistance))
+            found.append(CoordinateFriction(i, i, 1.0, resistance))
             continue
         row = chain.coupling[i]
         c = next((k for k, w in enumerate(row) if not zero(w)), 0)
-        found.append(Element(i, c, row[c], resistance))
+        found.append(CoordinateFriction(i, c, row[c], resistance))
     return found
 
 
-def sticking(element: Element) -> bool:
+def sticking(element: CoordinateFriction) -> bool:
     """Whether this friction can hold a joint."""
     return friction.sticks(element.resistance)
 
 
 def held(chain: Chain) -> set[int]:
     """Coordinates that friction can hold: their own, or that of a motor they share."""
-    found = {e.coordinate for e in elements(chain) if sticking(e)}
+    found = {e.coordinate for e in coordinate_frictions(chain) if sticking(e)}
     for i in shared_motors(chain):
         row = shared_row(chain, i)
         found |= {c for c, w in enumerate(row) if not zero(w)}
     return found
 
 
-def bristles(chain: Chain) -> list[Element]:
+def bristles(chain: Chain) -> list[CoordinateFriction]:
     """The elements whose friction has a state."""
-    return [e for e in elements(chain) if e.resistance.law in friction.BRISTLE]
+    return [e for e in coordinate_frictions(chain) if e.resistance.law in friction.BRISTLE]
 
 
 def own_limits(chain: Chain, fn: Functions) -> list[tuple[Any, Any] | None]:
     """Bounds of the holding friction of every coordinate itself; None: it has none."""
     boxes: list[tuple[Any, Any] | None] = [None] * chain.n
-    for e in elements(chain):
+    for e in coordinate_frictions(chain):
         if not sticking(e):
             continue
         low, high = (e.factor * x for x in friction.static_limits(e.resistance, fn))
@@ -215,7 +215,7 @@ def always(
     """Friction that acts in any direction (offsets, smooth laws, bristles); and the rates of z."""
     tau: list[Any] = [0.0] * chain.n
     rates, k = [], 0
-    for e in elements(chain):
+    for e in coordinate_frictions(chain):
         r, u = e.resistance, e.factor * qd[e.coordinate]
         if r.law in friction.BRISTLE:
             own, rate = friction.lugre(r, u, z[k], h, fn)
@@ -232,7 +232,7 @@ def always(
 def sliding(chain: Chain, qd: Scalars, d: Scalars, fn: Functions) -> list[Any]:
     """Friction of the joints that can hold, sliding in directions d."""
     tau: list[Any] = [0.0] * chain.n
-    for e in elements(chain):
+    for e in coordinate_frictions(chain):
         if sticking(e):
             s = 1.0 if _positive(e.factor) else fn.sign(e.factor)
             own = friction.sliding(

@@ -17,7 +17,7 @@ from ..instant import Instant
 from ..kinematics import inertias
 from ..lagrange_euler import lagrange_euler
 from ..newton_euler import exerted_torque, newton_euler, newton_euler_base, outward
-from .element import TREE
+from .element import TREE, Element
 
 # one row per name in `methods`
 RECURSIONS: Mapping[str, Callable[..., list]] = {  # they carry wrenches and a moving base
@@ -30,15 +30,11 @@ CLOSED: Mapping[str, Callable[..., list]] = {
 }
 
 
-class Bodies:
+class Bodies(Element):
     """M qdd + C qd + g of the bodies, and J^T of the wrenches that recursions carry."""
 
     over = TREE
     name = "inertia"
-
-    def acts(self, chain: Chain) -> bool:
-        """Always."""
-        return True
 
     def torque(self, at: Instant) -> Scalars:
         """By the formulation of `at.method`."""

@@ -1,7 +1,7 @@
-"""What an element is: one effect on an arm."""
+"""Base of the elements: one effect on an arm each."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from ...model.chain import Chain
 from ...model.places import Place
@@ -11,27 +11,27 @@ from ..instant import Instant
 TREE, COORDINATES = "tree", "coordinates"  # over what the torques of an element are
 
 
-class Element(Protocol):
+class Element:
     """One effect on an arm, over the whole chain: its data are there, it says what they do."""
 
     over: str
     name: str  # of its part of the torque
 
     def acts(self, chain: Chain) -> bool:
-        """Whether the chain has any of it."""
-        ...
+        """Whether the chain has any of it; without it there are zeros at least."""
+        return True
 
     def torque(self, at: Instant) -> Scalars:
         """Torques that the drives must supply for it."""
-        ...
+        raise NotImplementedError
 
     def columns(self, at: Instant) -> Mapping[Place, Scalars]:
         """d torque / d parameter, by the places of its parameters."""
-        ...
+        raise NotImplementedError
 
     def energy(self, at: Instant) -> Any:
         """Energy it stores; None: it stores none."""
-        ...
+        return None
 
 
 def entry(i: int, value: Any, size: int) -> list[Any]:

@@ -21,7 +21,7 @@ from ...spatial.vectors import Scalars, less
 from .. import coupling
 from ..drives import motor_rate
 from ..instant import Instant
-from .element import TREE, entry
+from .element import TREE, Element, entry
 
 Constants = Mapping[str, Any]
 Three = tuple[Any, Any, Any]
@@ -232,15 +232,11 @@ def friction_columns(
     return found
 
 
-class JointFriction:
+class JointFriction(Element):
     """Friction of the joints of a chain, and of motors that several of them share."""
 
     over = TREE
     name = "friction"
-
-    def acts(self, chain: Chain) -> bool:
-        """Always: offsets belong to it."""
-        return True
 
     def torque(self, at: Instant) -> Scalars:
         """Friction that does not know the load."""
@@ -252,10 +248,6 @@ class JointFriction:
         if at.qd_ref is None:
             return found
         return {place: [0.0] * len(column) for place, column in found.items()}
-
-    def energy(self, at: Instant) -> Any:
-        """None: it stores nothing."""
-        return None
 
 
 FRICTION = JointFriction()

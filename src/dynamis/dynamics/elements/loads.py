@@ -11,7 +11,7 @@ from ...model.places import Place
 from ...spatial.functions import Functions
 from ...spatial.vectors import Scalars, plus
 from ..instant import Instant
-from .element import COORDINATES
+from .element import COORDINATES, Element
 
 
 def load_torque(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
@@ -36,7 +36,7 @@ def load_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
     return sum((load.run(tape, fn, q=q)[0] for load, tape in known), 0.0)
 
 
-class Loads:
+class Loads(Element):
     """The loads of a chain."""
 
     over = COORDINATES

@@ -1,25 +1,19 @@
 """Rotors as their joints feel them: an inertia reflected through the gears."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from ...model.chain import Chain
 from ...model.places import Place
 from ...spatial.vectors import Scalars
 from ..drives import motor_rate, rotor_torque
 from ..instant import Instant
-from .element import TREE
+from .element import TREE, Element
 
 
-class Rotors:
+class Rotors(Element):
     """The reflected rotors of a chain; those that are bodies of the tree belong to BODIES."""
 
     over = TREE
     name = "rotor"
-
-    def acts(self, chain: Chain) -> bool:
-        """Always: an arm without rotors has zeros."""
-        return True
 
     def torque(self, at: Instant) -> Scalars:
         """rotor_matrix xdd"""
@@ -33,10 +27,6 @@ class Rotors:
             u = motor_rate(motor, at.xdd)
             found[Place("motors", i, "inertia")] = [r * u for r in motor.row] + rest
         return found
-
-    def energy(self, at: Instant) -> Any:
-        """None: no potential energy."""
-        return None
 
 
 ROTORS = Rotors()

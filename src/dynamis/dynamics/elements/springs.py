@@ -19,7 +19,7 @@ from ...spatial.vectors import Scalars, Vector, cross, dot, inner, subtract
 from .. import coupling
 from ..instant import Instant
 from ..kinematics import poses
-from .element import TREE
+from .element import TREE, Element
 
 COINCIDENT = 1e-18  # m^2
 
@@ -164,7 +164,7 @@ def _steps(c: Any, length: Any, fn: Functions) -> list[tuple[Any, Any, Any]]:
     return found
 
 
-class Springs:
+class Springs(Element):
     """The springs of a chain."""
 
     over = TREE
