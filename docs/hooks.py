@@ -1,10 +1,11 @@
-"""What the site adds to its pages: formulas as MathML, gallery, command line, catalogue."""
+"""What the site adds to its pages: formulas as MathML, gallery, command line, catalogue, keys."""
 
 from pathlib import Path
 
 import catalogue
 import command_line
 import gallery
+import keys
 from formulas import page_with_mathml
 from mkdocs.structure.files import File
 
@@ -23,6 +24,7 @@ def on_files(files, config):
     """Pages that are made from other files of the repository."""
     made = {"reference/command-line.md": command_line.page()} | gallery.pages(ROOT)
     made["reference/catalogue.md"] = catalogue.page()
+    made["reference/keys.md"] = keys.page()
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files

@@ -1,6 +1,5 @@
 """Computed torque with masses that are 10 % wrong: what the integral and the gains do."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,7 @@ OUT = Path("out")
 OUT.mkdir(exist_ok=True)
 
 arm = dy.load("planar-2link")
-first, second = arm.model.links
-wrong = dy.Robot(replace(arm.model, links=(replace(first, mass=22.0), replace(second, mass=9.0))))
+wrong = arm.with_link(0, mass=22.0).with_link(1, mass=9.0)
 slow = 1 / (2 * np.pi)  # sin(t) and cos(t)
 wanted = dy.trajectory.sine([0.0, 0.0], [1.0, 1.0], [slow, slow], [0.0, np.pi / 2], duration=20.0)
 

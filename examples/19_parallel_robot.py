@@ -12,11 +12,10 @@ OUT.mkdir(exist_ok=True)
 
 drawn = dy.load("3-rps")
 rubbing = dy.Friction(viscous=4.0, coulomb=2.0, law="smooth")  # of the hinges, in the real one
-links = []
+built = drawn
 for link in drawn.model.links:
     own = rubbing if link.joint_name.startswith("hinge") else replace(link.friction, law="smooth")
-    links.append(replace(link, mass=1.2 * link.mass, friction=own))
-built = dy.Robot(replace(drawn.model, links=tuple(links)))
+    built = built.with_link(link.name, mass=1.2 * link.mass, friction=own)
 drives = drawn.driven
 home = drawn.home[drives]
 print(f"{drawn.name}: {drawn.n} joints, {len(drives)} drives, {drawn.dof} degrees of freedom")

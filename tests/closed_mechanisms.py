@@ -21,6 +21,7 @@ OPEN_ARMS = (  # one of each kind: what compiles every arm takes these
     *("planar-rp", "planar-rr", "polar-rp", "puma560", "puma560-mdh", "rppr", "scara", "sixr"),
     *("so101", "stanford", "ur10e"),
 )
+STATES = 5  # of a mechanism that laws are tried at
 CLOSED = tuple(name for name in catalogue.names() if load_model(name).closures)
 
 
@@ -38,69 +39,49 @@ def made(name, links, closures, gravity=(0, -9.81, 0), **more):
     )
 
 
-def five_bar(kind="pin", passive=True, size=1.0, **more):
-    """Two driven cranks of 0.3 m, 0.4 m apart, and two coupler bars of 0.4 m; times `size`."""
-    crank, far = 0.3 * size, 0.4 * size
+def five_bar(kind="pin", passive=True, size=1.0, ground=0.4, **more):
+    """Two driven cranks of 0.3 m, `ground` apart, and two coupler bars of 0.4 m; times `size`."""
+    crank, far, ground = 0.3 * size, 0.4 * size, ground * size
     links = [
         bar("a1", length=crank),
         bar("a2", "a1", (crank, 0, 0), far, passive=passive),
-        bar("b1", xyz=(far, 0, 0), length=crank),
+        bar("b1", xyz=(ground, 0, 0), length=crank),
         bar("b2", "b1", (crank, 0, 0), far, passive=passive),
     ]
-    ends = ({"xyz": (far, 0, 0)}, {"xyz": (far, 0, 0)})
-    return made("five", links, [dy.Closure(kind=kind, between=("a2", "b2"), frames=ends)], **more)
+    return made("five", links, [joined(kind, "a2", "b2", far, far)], **more)
 
 
-def four_bar(passive=(False, True, True), **more):
-    """Crank 0.1 m, coupler 0.35 m, rocker 0.3 m, ground 0.4 m; one degree of freedom."""
+def four_bar(passive=(False, True, True), crank=0.1, coupler=0.35, rocker=0.3, name="four", **more):
+    """Four bars of these lengths, on a ground of 0.4 m; one degree of freedom."""
     links = [
-        bar("crank", length=0.1, passive=passive[0]),
-        bar("coupler", "crank", (0.1, 0, 0), 0.35, passive=passive[1]),
-        bar("rocker", xyz=(0.4, 0, 0), length=0.3, passive=passive[2]),
+        bar("crank", length=crank, passive=passive[0]),
+        bar("coupler", "crank", (crank, 0, 0), coupler, passive=passive[1]),
+        bar("rocker", xyz=(0.4, 0, 0), length=rocker, passive=passive[2]),
     ]
-    ends = ({"xyz": (0.35, 0, 0)}, {"xyz": (0.3, 0, 0)})
-    return made(
-        "four", links, [dy.Closure(kind="pin", between=("coupler", "rocker"), frames=ends)], **more
-    )
+    return made(name, links, [joined("pin", "coupler", "rocker", coupler, rocker)], **more)
+
+
+def joined(kind, first, second, *lengths):
+    """The ends of two bars held together."""
+    ends = tuple({"xyz": (length, 0, 0)} for length in lengths)
+    return dy.Closure(kind=kind, between=(first, second), frames=ends)
 
 
 def parallelogram():
     """Crank and rocker of 0.3 m, coupler and ground of 0.4 m; all but the crank passive."""
-    links = [
-        bar("crank", length=0.3),
-        bar("coupler", "crank", (0.3, 0, 0), 0.4, passive=True),
-        bar("rocker", xyz=(0.4, 0, 0), length=0.3, passive=True),
-    ]
-    ends = ({"xyz": (0.4, 0, 0)}, {"xyz": (0.3, 0, 0)})
-    closure = dy.Closure(kind="pin", between=("coupler", "rocker"), frames=ends)
-    return made("parallel", links, [closure], configurations={"home": (0.9, -0.9, 0.9)})
+    home = {"home": (0.9, -0.9, 0.9)}
+    return four_bar(crank=0.3, coupler=0.4, name="parallel", configurations=home)
 
 
 def motions(robot, count, seed=0, spread=0.5):
-    """q, qd, qdd that close, and the rates of the independent joints, from q the check found."""
+    """q, qd, qdd that close, and v, a of the independent joints, about an assembly found."""
     from dynamis.dynamics.mobility import assemblies
 
-    rng = np.random.default_rng(seed)
     starts = [tuple(q) for q in robot.configurations.values()]
     home = np.array(assemblies(robot.chain, starts)[0][0])
-    kept = []
-    while len(kept) < count:
-        tried = home + rng.uniform(-spread, spread, (4 * count, robot.n)) * np.where(
-            [kind == "revolute" for kind in robot.joint_kinds], 1.0, 0.1
-        )
-        for row in tried:
-            try:
-                q = robot.project(row)
-            except dy.errors.ClosureError:
-                continue
-            J = robot.closure_jacobian(q)[list(robot.chain.mobility.rows)]
-            J = J[:, list(robot.chain.mobility.dependent)]
-            if np.linalg.cond(J) < 15 and len(kept) < count:
-                kept.append(q)
-    q = np.array(kept)
-    v, a = rng.normal(size=(2, count, robot.dof))
-    qd = robot.joint_rates(q, v)
-    return q, qd, robot.joint_accelerations(q, qd, a), v, a
+    found = states_near(robot, count, seed, spread, 15.0, np.inf, home, 0.1, tries=100)
+    assert len(found[0]) == count
+    return found
 
 
 def gough(base, platform, home, limits=((-2, 2), (-2, 2), (-2, 2))):
@@ -282,28 +263,31 @@ def loops(draw, longest=7, most=6, **more):
         raise
 
 
-def states_near(robot, count, seed=0, spread=0.3, condition=30.0, most=10.0):
-    """q, qd, qdd that close, near "home".
+def states_near(
+    robot, count, seed=0, spread=0.3, condition=30.0, most=10.0, home=None, slide=0.2, tries=4
+):
+    """q, qd, qdd that close, near "home" or another q, and v, a of the independent joints.
 
     q whose loops are worse conditioned, or where a joint follows by `most` times the rates of those
     that decide, are left out.
     """
-    rng = np.random.default_rng(seed)
-    home, kept = robot.configurations["home"], []
+    rng, kept = np.random.default_rng(seed), []
+    first = home is None  # "home" itself
+    home = robot.configurations["home"] if first else home
     found = robot.chain.mobility
-    rows, dependent = list(found.rows), list(found.dependent)
-    scale = np.where([kind == "revolute" for kind in robot.joint_kinds], 1.0, 0.2) * spread
-    for k in range(4 * count):
+    counting = np.ix_(found.rows, found.dependent)
+    scale = np.where([kind == "revolute" for kind in robot.joint_kinds], 1.0, slide) * spread
+    for k in range(tries * count):
+        if len(kept) == count:
+            break
         try:
-            q = robot.project(home + scale * rng.uniform(-1, 1, robot.n) * bool(k))
+            q = robot.project(home + scale * rng.uniform(-1, 1, robot.n) * (k > 0 or not first))
         except dy.errors.ClosureError:
             continue
-        if np.linalg.cond(robot.closure_jacobian(q)[np.ix_(rows, dependent)]) > condition:
+        if np.linalg.cond(robot.closure_jacobian(q)[counting]) > condition:
             continue
         if np.abs(robot.joint_rates(np.tile(q, (robot.dof, 1)), np.eye(robot.dof))).max() < most:
             kept.append(q)
-        if len(kept) == count:
-            break
     q = np.array(kept).reshape(-1, robot.n)
     v, a = rng.normal(size=(2, len(q), robot.dof))
     qd = robot.joint_rates(q, v)
@@ -348,15 +332,15 @@ def mechanism(name):
 
 @cache
 def _motion(name):
-    return [x[0] for x in motions(mechanism(name), 1)]
+    return motions(mechanism(name), STATES)
 
 
 def motion(robot):
-    """A motion q, qd, qdd, v, a of a mechanism; one of these has the same whatever its effects."""
+    """q, qd, qdd, v, a of a mechanism; one of these has the same whatever its effects."""
     if robot.name in MECHANISMS:
         return _motion(robot.name)
-    found = states_near(robot, 1, condition=300.0)
-    return [x[0] for x in found] if len(found[0]) else reject()
+    found = states_near(robot, STATES, condition=300.0)
+    return found if len(found[0]) else reject()
 
 
 WORN_BY_MECHANISMS = tuple(x for x in EFFECTS if x not in ("mimic", "gear matrix", "no losses"))

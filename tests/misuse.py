@@ -38,7 +38,6 @@ import sympy
 import dynamis as dy
 from dynamis.compile.arrays import CALL_OPTIONS
 from dynamis.errors import DynamisError
-from dynamis.study.study import NOT_PASSED_ON
 
 MODULES = (  # besides dynamis.__all__
     *("agree", "gym", "identify", "jax", "plots", "realtime", "simulation"),
@@ -332,6 +331,9 @@ VALID: dict[str, Callable[[], Any]] = {
     "Robot.from_dh.convention": lambda: "standard",
     "Robot.from_dh.links": lambda: [dy.Link(a=1.0, mass=1.0)],
     "Robot.save.path": lambda: "arm.toml",
+    **dict.fromkeys(("Robot.with_drive.joint", "Robot.with_limits.joint"), lambda: "joint1"),
+    "Robot.with_link.link": lambda: "link1",
+    "Robot.with_spring.spring": lambda: dy.Spring(kind="torsion", joint="joint1", stiffness=2.0),
     "Run.animate.path": lambda: "arm.html",
     "Run.plot.what": lambda: "q",
     "Sensors.slots.n": lambda: N,
@@ -615,11 +617,6 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
         "keep",
     ),
     "rtb.fdyn": ("integrator", "stops", "wrench"),
-    "study": tuple(  # those of a Simulator that it does not name itself
-        x
-        for x in inspect.signature(dy.Simulator).parameters
-        if x not in {*NOT_PASSED_ON, *inspect.signature(dy.study).parameters}
-    ),
 }
 
 # left out, and why

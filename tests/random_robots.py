@@ -163,6 +163,21 @@ def hose_torque(hose, q, qd):
 
 
 @dataclass(frozen=True)
+class Cable:
+    """A cable on the first joint that gets stiffer, with a damper."""
+
+    stiffness: float = 4.0
+    damping: float = 0.3
+
+    def torque(self, q, qd, constants, fn):
+        first = constants["stiffness"] * q[0] ** 3 + constants["damping"] * qd[0]
+        return [first, *[0.0] * (len(q) - 1)]
+
+    def energy(self, q, constants, fn):
+        return constants["stiffness"] * q[0] ** 4 / 4.0
+
+
+@dataclass(frozen=True)
 class Grease:
     """Dry friction that falls with speed to its kinetic value, and a root of the speed."""
 
@@ -357,6 +372,12 @@ def wearing(draw, bare, effects=tuple(EFFECTS)):
 def any_arm(longest: int = 5):
     """Any open robot with any effects."""
     return wearing(robots(longest))
+
+
+def close(a, b, tolerance=1e-11, size=1.0):
+    """Assert that two results agree next to the larger of b and `size`."""
+    scale = max(np.abs(b).max(initial=0.0), size)
+    assert np.abs(np.asarray(a) - b).max(initial=0.0) <= tolerance * scale
 
 
 def states(robot, count: int | None = None, seed: int = 0, vectors: int = 3) -> list[np.ndarray]:

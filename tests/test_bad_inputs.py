@@ -126,7 +126,7 @@ LINKS = [
         lambda: dy.Friction(law="smooth", constants={"velocity": 0}),
         ModelError,
         "velocity is 0",
-        "> 0",
+        "above 0",
     ),
     (
         "static ratio",
@@ -140,7 +140,7 @@ LINKS = [
         lambda: dy.Friction(law="lugre", stiffness=0),
         ModelError,
         "stiffness is 0",
-        "> 0",
+        "above 0",
     ),
     ("damping", lambda: dy.Friction(law="lugre", damping=-1), ModelError, "damping is -1", ">= 0"),
     ("gear and lead", lambda: dy.Drive(gear=100, lead=0.01), ModelError, "both gear 100", "one of"),

@@ -18,8 +18,10 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.model import schema
 from dynamis.model.formats import tables
 from dynamis.model.friction import LAWS
+from dynamis.model.model import Payload
 
 from .accessibility import serious_findings
 
@@ -160,10 +162,11 @@ def test_reference_shows_every_key_of_a_file(tmp_path, monkeypatch):
         assert np.isfinite(robot.inverse_dynamics(*motion)).all()
         shown |= set(keys(tomllib.loads(file.read_text())))
     constants = {name for law in LAWS.values() for name in law}
-    known = {"": tables.MODEL_KEYS, "link": tables.LINK_KEYS, "drive": tables.DRIVE_KEYS,
-             "friction": (*tables.FRICTION_KEYS, *constants), "payload": tables.PAYLOAD_KEYS,
+    known = {"": tables.MODEL_KEYS, "link": schema.keys(dy.Link), "drive": schema.keys(dy.Drive),
+             "friction": (*schema.keys(dy.Friction), *constants), "payload": schema.keys(Payload),
              "mimic": tables.MIMIC_KEYS, "frame": tables.FRAME_KEYS,
-             "load": tables.LOAD_KEYS,
+             "load": tables.LOAD_KEYS, "spring": schema.keys(dy.Spring),
+             "closure": {*schema.keys(dy.Closure)} - {"length"},
              "base": ("xyz", "rpy"), "finding": tables.FINDING_KEYS}  # fmt: skip
     assert {(at, key) for at, names in known.items() for key in names} <= shown
 

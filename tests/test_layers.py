@@ -9,8 +9,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "dynamis"
 ORDER = (
     "_fast", "_xla", "errors", "arguments", "files", "templates", "markup", "tables", "lazy",
-    "progress", "spatial", "user_code", "model", "dynamics", "compile", "gpu", "export", "robot",
-    "transforms", "ik", "equations.scalars", "base", "equations", "trajectory", "control",
+    "progress", "spatial", "user_code", "digest", "model", "dynamics", "compile", "gpu", "export",
+    "robot", "transforms", "ik", "equations.scalars", "base", "equations", "trajectory", "control",
     "simulation", "jax", "torch", "logs", "identify", "excite", "study", "plots", "realtime",
     "interop", "rtb", "gym", "exercises", "agree", "bench", "report", "demo", "cli", "studio",
     "__init__", "__main__",

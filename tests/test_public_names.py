@@ -11,7 +11,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.lazy import install_command
-from dynamis.robot.calls import fast
+from dynamis.robot.calls import FastMethod
 from tests.misuse import modules
 from tests.thorough import thorough_but
 
@@ -186,7 +186,7 @@ APART = {"LogError", "Posterior"}  # of dynamis.identify, beside its __all__
 
 @pytest.mark.parametrize("robot", [dy.load("planar-2link"), dy.Robot], ids=["instance", "class"])
 def test_help_of_a_kernel_shows_its_signature(robot):
-    kernels = [name for name, x in vars(dy.Robot).items() if isinstance(x, fast)]
+    kernels = [name for name, x in vars(dy.Robot).items() if isinstance(x, FastMethod)]
     assert len(kernels) > 25
     for name in kernels:
         call = getattr(robot, name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import choice, number, passed_on, positive, strict, whole
+from .arguments import choice, number, positive, strict, whole
 from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, counted, shown
 from .ik.follow import follow_many
@@ -20,6 +20,7 @@ from .model.quantity import resolve
 from .robot import Robot, load
 from .robot.arm import Arm
 from .robot.user_function import compile_function
+from .simulation.options import GYM, OPTIONS, offered
 from .simulation.simulator import Simulator
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class _Reach:
     render_mode: str | None
     _live: Any = None  # the drawing, made with the first picture
 
+    @strict
     def _set_up(
         self,
         shape: tuple[int, ...],
@@ -60,13 +62,14 @@ class _Reach:
         reward: Any = None,
         target: Any = None,
         render_mode: str | None = None,
+        **simulation: Any,
     ) -> Any:
         """Everything but the random numbers; the spaces of one arm's observation and action."""
         self.render_mode = None
         if render_mode is not None:
             self.render_mode = choice(render_mode, "render_mode", self.metadata["render_modes"])
         self.robot = robot if isinstance(robot, Robot) else load(robot)
-        self.dt = positive(dt, "dt", "seconds")
+        self.dt = OPTIONS["dt"].checked(dt)
         self.metadata = {**self.metadata, "render_fps": max(1, round(1.0 / self.dt))}
         self.substeps = whole(substeps, "substeps", most=10**6)
         self.max_steps = whole(max_steps, "max_steps")
@@ -91,7 +94,9 @@ class _Reach:
         self._own = None if reward is None else self._compiled(reward)
         self._given_target = target
         self._drawn(np.random.default_rng(0))  # refused here rather than at the first reset
-        self._sim = Simulator(self.robot, self.dt / self.substeps, stops=True, threads=1)
+        asked = offered(simulation, GYM)
+        step = self.dt / self.substeps
+        self._sim = Simulator(self.robot, step, stops=True, threads=1, **asked)
         self._sim.reset(np.broadcast_to(self._home, (*shape, self._n)))
         self._target, self._count = (
             np.zeros((*shape, 3)),
@@ -331,7 +336,8 @@ class ReachEnv(_Reach, gymnasium.Env):
     function of NumPy's random generator that draws them; `reward`, a function
     `reward(arm, q, qd, action, target)` over scalars that is compiled and replaces the one above
     (the state is that after the step; use `arm.select` instead of `if`); `render_mode` "rgb_array"
-    or "human" (a window of matplotlib, in real time).
+    or "human" (a window of matplotlib, in real time); `restitution` and `drives`, as in
+    `dy.Simulator`.
 
     Of a closed mechanism actions and observations are those of its drives; it starts where its
     loops close, and targets are where its drives lead the tool from home.
@@ -341,8 +347,7 @@ class ReachEnv(_Reach, gymnasium.Env):
     _window: "_Window | None" = None
 
     def __init__(self, robot: Any = "puma560", **options: Any):
-        known = passed_on(options, self._set_up, "shape", "robot")
-        self.observation_space, self.action_space = self._set_up((), robot, **known)
+        self.observation_space, self.action_space = self._set_up((), robot, **options)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -405,11 +410,10 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
     }
 
     def __init__(self, num_envs: int, robot: Any = "puma560", **options: Any):
-        known = passed_on(options, self._set_up, "shape", "robot")
         self.num_envs = whole(num_envs, "num_envs", most=10**6)
         shape = (self.num_envs,)
         self.single_observation_space, self.single_action_space = self._set_up(
-            shape, robot, **known
+            shape, robot, **options
         )
         batch = gymnasium.vector.utils.batch_space
         self.observation_space = batch(self.single_observation_space, self.num_envs)

@@ -95,7 +95,7 @@ def rne(
                 "give q, qd and qdd, or all three side by side",
             )
         q, qd, qdd = np.split(state, 3, axis=-1)
-    tau = arm.inverse_dynamics(q, qd, qdd)
+    tau = arm.inverse_dynamics(q, qd, qdd)  # type: ignore[arg-type]  it refuses None
     if fext is None:
         return tau
     J = arm.jacobian(q, frame="tool", link=arm.link_names[-1])

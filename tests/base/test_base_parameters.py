@@ -315,7 +315,7 @@ def test_refusals():
     with pytest.raises(ModelError, match="com_factor on a prismatic joint"):
         dy.load("rppr").base_parameters()
     robot = dy.load("planar-2link")
-    with pytest.raises(OptionError, match="unknown option"):
+    with pytest.raises(OptionError, match="no keyword 'tolerence'\nhint: did you mean 'tolerance'"):
         robot.base_parameters(tolerence=1e-6)
     with pytest.raises(OptionError, match="tolerance is 0"):
         robot.base_parameters(tolerance=0)

@@ -248,7 +248,8 @@ def test_show_lists_springs_and_what_they_hold(capsys, tmp_path):
         "balance (linear) base to link1 stiffness 400, preload 0, rest length 0",
         "spring2 (torsion) at joint2 stiffness 5, preload 0, rest angle 0.25",
         "spring3 (gas) base to link2 pull, force 7, rest length 0, gas length 40, exponent 1",
-        "2, -0.01/K",
+        "viscous (N m s/rad) temperature slope (1/K)",
+        "joint2 2 -0.01",
         "gravity torque, spring torque and mass matrix",
     ):
         assert words in out

@@ -96,7 +96,7 @@ def test_joints_follow_and_stay_where_they_closed():
 
 
 def torn_drives(arm):
-    return [arm.here.q[k] for k in arm.chain.active]
+    return [arm.here.q[k] for k in arm.chain.driven]
 
 
 def test_what_the_drives_do_not_decide_is_refused():

@@ -11,20 +11,14 @@ from dynamis.errors import ClosureError, ModelError, OptionError, SingularError
 from dynamis.robot.placing import closure_frames
 
 from ..closed_mechanisms import (
-    bar,
     five_bar,
     four_bar,
     made,
     motions,
     parallelogram,
     random_loops,
-    six_rss,
 )
-from ..random_robots import with_links
-
-
-def close(a, b, tolerance=1e-11):
-    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, np.abs(b).max()))
+from ..random_robots import close, with_links
 
 
 def test_links_without_inertia_move_by_their_closures():
@@ -159,33 +153,9 @@ def test_single_precision_that_cannot_close_says_so(compiled):
     np.testing.assert_allclose(found, robot.inverse_dynamics(q, qd, qdd), atol=1e-3)
 
 
-def test_a_platform_on_six_cranks():
-    """6-RSS: gravity by virtual work, and forward dynamics of what inverse dynamics gives."""
-    robot, rng = six_rss(), np.random.default_rng(0)
-    ask, q = robot._calls.interpreted, robot.home
-    assert robot.dof == 6 and robot.driven == robot.independent
-    Z = ask("joint_rates", {"q": np.tile(q, (6, 1)), "qd_active": np.eye(6)})
-    near = [robot.project(q + step * z) for z in Z for step in (1e-5, -1e-5)]
-    energy = ask("potential_energy", {"q": np.array(near)}).reshape(6, 2)
-    gravity = ask("gravity_torque", {"q": q})
-    np.testing.assert_allclose(gravity, (energy[:, 0] - energy[:, 1]) / 2e-5, atol=1e-6)
-    assert np.abs(gravity).min() > 0.1
-    v, a = rng.normal(size=(2, 6))
-    qd = ask("joint_rates", {"q": q, "qd_active": v})
-    qdd = ask("joint_accelerations", {"q": q, "qd": qd, "qdd_active": a})
-    tau = ask("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
-    found = ask("forward_dynamics", {"q": q, "qd": qd, "tau": tau})
-    np.testing.assert_allclose(found, qdd, atol=1e-9 * np.abs(qdd).max())
-
-
 def test_a_singular_configuration_is_named():
     """Both couplers in one line: the drives do not decide which way the joint between them goes."""
-    links = [
-        bar("a1", length=0.3), bar("a2", "a1", (0.3, 0, 0), passive=True),
-        bar("b1", xyz=(1.2, 0, 0), length=0.3), bar("b2", "b1", (0.3, 0, 0), passive=True),
-    ]  # fmt: skip
-    ends = ({"xyz": (0.4, 0, 0)}, {"xyz": (0.4, 0, 0)})
-    robot = made("wide", links, [dy.Closure(kind="pin", between=("a2", "b2"), frames=ends)])
+    robot = five_bar(ground=1.2)
     angle = np.arccos(2 / 3)
     q = np.array([angle, -angle, np.pi - angle, angle])
     with pytest.raises(SingularError, match=r"do not decide .* in the loop of 'closure1'"):
@@ -208,14 +178,8 @@ def test_the_condition_number_of_a_singular_configuration_is_above_the_one_allow
 
 
 def test_a_mechanism_that_closes_only_where_it_is_stretched_is_refused():
-    links = [
-        bar("a1", length=0.3), bar("a2", "a1", (0.3, 0, 0), passive=True),
-        bar("b1", xyz=(1.4, 0, 0), length=0.3), bar("b2", "b1", (0.3, 0, 0), passive=True),
-    ]  # fmt: skip
-    ends = ({"xyz": (0.4, 0, 0)}, {"xyz": (0.4, 0, 0)})
-    closure = dy.Closure(kind="pin", between=("a2", "b2"), frames=ends)
     with pytest.raises(ModelError, match="closes in one configuration only"):
-        made("tight", links, [closure], configurations={"home": (0, 0, np.pi, 0)})
+        five_bar(ground=1.4, configurations={"home": (0, 0, np.pi, 0)})
 
 
 def test_zero_mobility_and_wrong_closures_are_refused():

@@ -7,28 +7,12 @@ import pytest
 
 import dynamis as dy
 from dynamis.agree import agreement
-from dynamis.agree.closed import (
-    ConstrainedMujoco,
-    ConstrainedPinocchio,
-)
+from dynamis.agree.closed import ConstrainedMujoco, ConstrainedPinocchio
 from dynamis.bench.closed import loop_chain
 from tests.thorough import thorough_but
 
-from ..closed_mechanisms import (
-    five_bar,
-    four_bar,
-    motions,
-    random_loops,
-    states_near,
-    tied,
-)
-
-R, P = "revolute", "prismatic"
-
-
-def close(a, b, tolerance=1e-9):
-    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, np.abs(b).max()))
-
+from ..closed_mechanisms import P, R, five_bar, four_bar, motions, random_loops, states_near, tied
+from ..random_robots import close
 
 # Pinocchio
 
@@ -104,9 +88,9 @@ def test_rows_that_repeat_others_carry_nothing():
     q, qd, qdd, *_ = motions(robot, 4)
     f = held.constraint_forces(q, qd, qdd)
     assert not np.delete(f, list(held.chain.mobility.rows), axis=-1).any()
-    close(held.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd))
+    close(held.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd), 1e-9)
     tau = np.random.default_rng(0).normal(size=q.shape)
-    close(held.forward_dynamics(q, qd, tau), robot.forward_dynamics(q, qd, tau))
+    close(held.forward_dynamics(q, qd, tau), robot.forward_dynamics(q, qd, tau), 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,7 +1,5 @@
 """Forces on any link and on the tool, derivatives under them: Pinocchio, MuJoCo, batches."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,8 +9,8 @@ import dynamis as dy
 from dynamis.agree.peers import PinocchioPeer, without_friction
 from dynamis.interop import to_mjcf, to_pinocchio
 
-from ..random_robots import build, chains, states, trees
-from .test_laws import WRENCH, close
+from ..random_robots import build, chains, close, states, trees
+from .test_laws import WRENCH
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 quiet = pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
@@ -26,18 +24,6 @@ def pushes(robot, count=None, seed=3):
 def jacobians(robot, q):
     """J of every link's frame in its own axes, (..., links, 6, n)."""
     return np.stack([robot.jacobian(q, frame="tool", link=x) for x in robot.link_names], axis=-3)
-
-
-def test_the_last_link_without_a_tool_is_the_tool():
-    robot = dy.load("stanford")
-    robot = dy.Robot(replace(robot.model, tool=type(robot.model.tool)()))
-    q, qd, qdd = states(robot, 4)
-    forces, wrench = np.zeros((4, 6, 6)), np.random.default_rng(0).normal(size=(4, 6))
-    forces[:, -1] = wrench
-    close(
-        robot.inverse_dynamics(q, qd, qdd, link_forces=forces),
-        robot.inverse_dynamics(q, qd, qdd, wrench=wrench),
-    )
 
 
 def test_batches_have_the_bits_of_single_calls(compiled):

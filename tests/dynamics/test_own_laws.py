@@ -1,10 +1,6 @@
 """Torque laws and friction laws of one's own: what is refused, motion, C, files, identification."""
 
-import ctypes
 import math
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +11,8 @@ import dynamis as dy
 from dynamis.compile.service import forget
 from dynamis.errors import DynamisError, ModelError, OptionError
 from dynamis.identify.unknowns import LAW_CONSTANTS
-from tests.random_robots import Grease, Hose, grease_torque, hose_rest, hose_torque
+from tests.random_robots import Cable, Grease, Hose, grease_torque, hose_rest, hose_torque
+from tests.realtime.laws_in_c import kernel_in_c
 
 
 def state(robot, seed, *shape):
@@ -180,34 +177,18 @@ def test_a_regressor_by_columns_leaves_the_same_out(compiled):
     np.testing.assert_allclose(linear + hose_rest(Hose(), q, qd), tau, rtol=1e-9, atol=1e-9)
 
 
-def called_in_c(robot, folder, kernel, *arguments):
-    """One call of an exported kernel, compiled by the system's compiler or zig's."""
-    (header,) = [f for f in robot.export(kernel, directory=folder) if f.suffix == ".h"]
-    names = [x for x in ("cc", "gcc", "clang") if shutil.which(x)]
-    if not names:
-        pytest.importorskip("ziglang", reason="no C compiler and no ziglang package")
-    cc = names[:1] or [sys.executable, "-m", "ziglang", "cc"]
-    library = folder / "law.so"
-    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    source = header.with_suffix(".c")
-    subprocess.run([*cc, *flags, str(source), "-lm", "-o", str(library)], check=True)
-    function = getattr(ctypes.CDLL(str(library)), f"{header.stem}_{kernel}")
-    doubles = [(ctypes.c_double * robot.n)(*x) for x in arguments]
-    out = (ctypes.c_double * robot.n)()
-    function(*doubles, out)
-    return np.array(out)
-
-
 def test_the_laws_in_c(tmp_path):
     plain = rubbing(dy.load("planar-2link"), Grease(dry=0.0, extra=0.0, root=0.0))
     arm = rubbing(dy.load("planar-2link")).with_load(Hose())
     q, qd, qdd = state(arm, 8)
     own = hose_torque(Hose(), q, qd) + grease_torque(Grease(), qd)
     tau = plain.inverse_dynamics(q, qd, qdd) + own
-    found = called_in_c(arm, tmp_path / "inverse", "inverse_dynamics", q, qd, qdd)
-    np.testing.assert_allclose(found, tau, rtol=1e-12)
-    found = called_in_c(arm, tmp_path / "forward", "forward_dynamics", q, qd, tau)
-    np.testing.assert_allclose(found, qdd, rtol=1e-10)
+    for kernel, last, wanted, rounding in (
+        ("inverse_dynamics", qdd, tau, 1e-12),
+        ("forward_dynamics", tau, qdd, 1e-10),
+    ):
+        found = kernel_in_c(arm, kernel, tmp_path / kernel)(2, q[None], qd[None], last[None])
+        np.testing.assert_allclose(found[0], wanted, rtol=rounding)
 
 
 def test_casadi_and_matlab_have_the_laws(tmp_path):
@@ -416,18 +397,6 @@ def test_a_law_without_a_direction_never_sticks(compiled):
     smooth = dy.Friction(coulomb=2.0, law="smooth", velocity=0.01)
     a, b = (dy.simulate(bar(f), 1.0, q0=[0.4]) for f in (smooth, dy.Friction(law=Smooth())))
     np.testing.assert_allclose(b.q, a.q, atol=1e-10)
-
-
-@dataclass(frozen=True)
-class Cable:
-    stiffness: float = 4.0
-    damping: float = 0.3
-
-    def torque(self, q, qd, constants, fn):
-        return [constants["stiffness"] * q[0] ** 3 + constants["damping"] * qd[0]]
-
-    def energy(self, q, constants, fn):
-        return constants["stiffness"] * q[0] ** 4 / 4.0
 
 
 def test_a_simulated_load_against_numpy(compiled):

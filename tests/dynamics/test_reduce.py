@@ -14,27 +14,19 @@ from dynamis.dynamics.reduce import OPERATIONS, reduced
 from dynamis.spatial.functions import MATH
 
 from ..closed_mechanisms import OPEN_ARMS
-from ..random_robots import build, robots, states
-
-SAME = 1e-12
-
-
-def close(a, b):
-    assert np.abs(a - b).max() <= SAME * max(np.abs(b).max(), 1.0)
+from ..random_robots import build, close, robots, states
 
 
 def test_a_wrench_holds_the_last_link():
     """The frame of a rotor at the tip must turn if something acts on it."""
     robot = dy.load("puma560-mdh")
     q, qd, qdd = (v.tolist() for v in states(robot))
-    from dynamis.spatial.functions import MATH
-
     wrench = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     expected = np.array(equation.inverse_dynamics(robot.chain, q, qd, qdd, MATH, wrench))
     held = reduced(robot.chain, acting=("wrench",))
     free = reduced(robot.chain)
     assert held.joints[5].turns and not free.joints[5].turns
-    close(np.array(equation.inverse_dynamics(held, q, qd, qdd, MATH, wrench)), expected)
+    close(np.array(equation.inverse_dynamics(held, q, qd, qdd, MATH, wrench)), expected, 1e-12)
     wrong = np.array(equation.inverse_dynamics(free, q, qd, qdd, MATH, wrench))
     assert np.abs(wrong - expected).max() > 1e-3
 
@@ -48,7 +40,7 @@ def test_programs_of_the_catalogue(name):
     (expected,) = interpret(plain, state)
     for way in ("speed", "operations"):
         program = robot.program("inverse_dynamics", optimise=way)
-        close(interpret(program, state)[0], expected)
+        close(interpret(program, state)[0], expected, 1e-12)
         assert program.cost.total <= plain.cost.total + 2
 
 
@@ -87,7 +79,7 @@ def test_parallel_axes(rotors, twists):
     state = states(robot, 4)
     (expected,) = interpret(robot.program("inverse_dynamics", optimise="nothing"), state)
     program = robot.program("inverse_dynamics", optimise="operations")
-    close(interpret(program, state)[0], expected)
+    close(interpret(program, state)[0], expected, 1e-12)
     assert any(j.parallel for j in reduced(robot.chain, OPERATIONS).joints)
 
 

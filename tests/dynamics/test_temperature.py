@@ -116,7 +116,7 @@ def test_temperature_is_identified(tmp_path):
 
 def test_bad_temperatures_are_refused():
     for options, word in (
-        ({"heating": (0.1, -0.1)}, "0 or more"),
+        ({"heating": (0.1, -0.1)}, "heating is -0.1, expected >= 0"),
         ({"heating_time": (0.0, 10.0)}, "above 0"),
         ({"heating": 0.1}, "expected 2 numbers"),
         ({"temperature_slope": np.nan}, "temperature_slope"),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dynamis.interop import mjcf, pinocchio, robotics_toolbox, yourdfpy
-from dynamis.interop.unsupported import FEATURES
+from dynamis.model.features import FEATURES
 
 PAGE = Path(__file__).parents[2] / "docs" / "interoperation.md"
 

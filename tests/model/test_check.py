@@ -161,7 +161,7 @@ MISTAKES = [
         gear=-50, resistance=1, torque_constant=0.1, voltage_limit=24)}),
      "warning", "joint 'joint1'", "velocity_limit 10, but its voltage is used up at 4.8", "gear"),
     ("law's symbol", arm({"friction": dy.Friction(law="lugre", stiffness="k")}, values={"k": -1}),
-     "error", "joint 'joint1'", "friction.stiffness is -1.0, expected > 0", "correct"),
+     "error", "joint 'joint1'", "friction.stiffness is -1.0, expected above 0", "correct"),
     ("viscous", arm({"friction": dy.Friction(viscous=-0.1)}),
      "error", "joint 'joint1'", "friction.viscous -0.1", "at least 0"),
     ("motor viscous", arm({"drive": dy.Drive(viscous=-0.1)}),

@@ -74,7 +74,8 @@ def passes(path, *flags, libm=True):
 def kernel_in_c(robot, name, folder):
     """An exported kernel that gives one vector, compiled: called with arrays of samples."""
     (header,) = (f for f in robot.export(name, directory=folder) if f.suffix == ".h")
-    command = ["gcc", "-O0", "-ffp-contract=off", "-fPIC", "-shared"]
+    warnings = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
+    command = ["gcc", "-O0", "-ffp-contract=off", *warnings, "-fPIC", "-shared"]
     library = folder / "kernel.so"
     files = [str(header.with_suffix(".c")), "-lm", "-o", str(library)]
     subprocess.run([*command, *files], check=True)

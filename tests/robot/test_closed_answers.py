@@ -10,12 +10,9 @@ from dynamis.errors import ModelError, OptionError, ShapeError
 from dynamis.model.pose import Pose
 from dynamis.realtime import Law
 from tests.closed_mechanisms import five_bar, four_bar, motions
+from tests.random_robots import close
 
 SEED = 3
-
-
-def close(a, b, tolerance=1e-9):
-    assert np.abs(a - b).max() <= tolerance * max(1.0, np.abs(b).max())
 
 
 @pytest.mark.parametrize("name", ["five-bar", "delta", "planar-rr"])

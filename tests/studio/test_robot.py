@@ -151,13 +151,13 @@ def test_parts_are_edited_in_their_units():
 
     rows = LINK["Friction"]
     stribeck = typed(link, rows, "law", "stribeck")
-    slower = typed(stribeck, rows, "velocity ({speed})", "0.2")
+    slower = typed(stribeck, rows, "velocity ({velocity})", "0.2")
     assert slower.friction.constants == {"static_ratio": 1.5, "velocity": 0.2}
-    assert typed(link, rows, "Coulomb ({effort})", "3").friction.coulomb == (3.0, -3.0)
+    assert typed(link, rows, "Coulomb ({torque})", "3").friction.coulomb == (3.0, -3.0)
     driven = typed(link, LINK["Drive"], "drive", "motor and gear")
     screw = typed(driven, LINK["Drive"], "screw lead (m/turn)", "0.01")
     assert driven.drive == Drive() and screw.drive == Drive(lead=0.01)
-    assert typed(link, LINK["Limits"], "from, to ({position})", "").limits is None
+    assert typed(link, LINK["Limits"], "limits ({position})", "").limits is None
     inertia = typed(link, LINK["Mass and inertia"], "Ixy, Iyz, Ixz (kg m²)", "1, 2, 3").inertia
     assert inertia == (*link.inertia[:3], 1.0, 2.0, 3.0)
     third = 0.04000000000000001  # shown with twelve digits, kept as it is beside what is edited
@@ -172,7 +172,7 @@ def test_parts_are_edited_in_their_units():
     assert typed(gas, SPRING, "gas law", "table").forces == (0.0, 100.0)
     assert typed(spring, SPRING, "to", "base").to is None
     with pytest.raises(DynamisError, match="stiffness is -1"):
-        typed(spring, SPRING, "stiffness (N/m)", "-1")
+        typed(spring, SPRING, "stiffness ({stiffness})", "-1")
     q = np.array([0.4, 0.3])
     rod = closure_here(arm, q)
     closed = dy.Robot(dataclasses.replace(model, closures=(rod,)))

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.digest import digest_of
 from dynamis.errors import DynamisError, FileError, OptionError
 from dynamis.study import checkpoint as files
-from dynamis.study.digest import digest_of
 from dynamis.study.identity import identity_of
 from dynamis.study.summary import added
 

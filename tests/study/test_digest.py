@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,9 +13,9 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.digest import UnidentifiedError, digest_of
 from dynamis.errors import OptionError
 from dynamis.study import identity
-from dynamis.study.digest import UnidentifiedError, digest_of
 
 from .small import BLOCK, evaluated, simulated
 
@@ -197,7 +198,7 @@ HELPERS = {
         "other": "import helper\ndef g(run): return run > 1.5 or helper.f(run)",
     },
 }  # fmt: skip
-DIGEST = "import m; from dynamis.study.digest import digest_of; print(digest_of(m.measure))"
+DIGEST = "import m; from dynamis.digest import digest_of; print(digest_of(m.measure))"
 
 
 def written(folder, files):
@@ -432,3 +433,16 @@ def test_alternatives_that_are_drawn_late_decide_too(tmp_path):
     moves[late] = dy.trajectory.quintic([0, 0], [0.3, 0.3], duration=0.01)
     with pytest.raises(OptionError, match="differs in vary"):
         run()
+
+
+class Copied:
+    """A class that no object of was copied yet."""
+
+
+def test_a_copy_of_an_object_does_not_change_its_class():
+    def measure(run):
+        return Copied
+
+    before = digest_of(measure)
+    copy(Copied())  # Python leaves a note in the class
+    assert digest_of(measure) == before

@@ -16,9 +16,9 @@ from types import SimpleNamespace
 import pytest
 
 import dynamis as dy
+from dynamis.digest import digest_of
 from dynamis.errors import DeviceError, OptionError
 from dynamis.study import workers
-from dynamis.study.digest import digest_of
 
 from .small import (
     BLOCK,
@@ -135,7 +135,7 @@ def test_threads_give_the_same_bits(alone, threads):
 FORKS = """
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from dynamis.study.digest import digest_of
+from dynamis.digest import digest_of
 from tests.study.small import simulated
 for count in (1, 3):
     with ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as executor:

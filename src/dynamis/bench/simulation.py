@@ -1,6 +1,5 @@
 """Simulation: a step of RK4 next to MuJoCo's, thousands of arms at once, one control cycle."""
 
-import inspect
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,8 +16,9 @@ from ..model.model import with_friction
 from ..robot import Robot
 from ..simulation.assembly import Assembly
 from ..simulation.loop import Given, MachineLoop, Record
+from ..simulation.options import Options
 from ..simulation.settings import settings, spanned, started
-from ..simulation.simulator import Simulator, simulate
+from ..simulation.simulator import simulate
 from ..trajectory import quintic
 from .table import Figure, timed, together
 
@@ -107,9 +107,7 @@ class Stepper:
 
     def __init__(self, robot: Robot, q0: np.ndarray, only: str | None = None, **options: Any):
         every = options.pop("save_every", 1)
-        names = inspect.signature(Simulator).parameters
-        defaults = {name: p.default for name, p in names.items() if name != "robot"}
-        given = settings(robot, **{**defaults, "dt": DT, **options})
+        given = settings(robot, Options(**{"dt": DT, **options}))
         self.s = spanned(started(given, q0, None, None), STEPS * DT, every)
         m = self.m = Assembly(given)
         chosen = [k for k, task in enumerate(m.tasks) if only in (None, task.name)]

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, make_dataclass
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -25,9 +25,10 @@ from ..arguments import choice, one_of
 from ..errors import ModelError, OptionError, counted, did_you_mean, worded
 from ..model import catalogue
 from ..model.check.model import check_model
-from ..model.link import UNITS
 from ..model.quantity import quantity
+from ..model.schema import UNITS
 from ..robot import Robot
+from ..simulation.options import OPTIONS
 from .printing import number, talk
 
 FILES = ".toml, .urdf, .sdf, MJCF (.xml) or .xacro"
@@ -227,6 +228,23 @@ def warn_of_findings(arm: Robot, given: str, quick: bool = False) -> None:
     if found:
         run = " --run-xacro" if given.lower().endswith(".xacro") else ""
         talk(f"warning: check reports {worded(found)}: dynamis check {given}{run}")
+
+
+# options of a simulation on the command line
+
+METAVARS = {"s": "SECONDS", str: "NAME", str | None: "NAME", float: "NUMBER"}  # by unit, else kind
+
+
+def simulation_options(names: Sequence[str]) -> Any:
+    """A group of options of a simulation, with their defaults and help; `vars` gives the values."""
+    found = []
+    for one in map(OPTIONS.__getitem__, names):
+        kind = str | None if one.kind is Any else one.kind  # a word, if anything is
+        hint = "" if one.default is None or one.default is False else None
+        metavar = METAVARS.get(one.unit, METAVARS.get(kind))
+        about = arg(metavar=metavar, help=one.help, help_behavior_hint=hint)
+        found.append((one.name, Annotated[kind, about], one.default))
+    return Annotated[make_dataclass("Simulation", found, frozen=True), arg(name="")]
 
 
 # joint positions on the command line: a configuration's name, or numbers as people write them

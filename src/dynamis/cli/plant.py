@@ -7,9 +7,21 @@ from tyro.conf import arg
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import Json, Place, RobotName, RunXacro, Time, check_folders, place, units
+from ..simulation.options import PLANT
+from .arguments import (
+    Json,
+    Place,
+    RobotName,
+    RunXacro,
+    Time,
+    check_folders,
+    place,
+    simulation_options,
+    units,
+)
 from .printing import data, data_json, number, table, talk
 
+Simulation = simulation_options(PLANT)
 COUNTS = {
     "steps": "steps of the arm",
     "sent": "measurements sent",
@@ -36,7 +48,8 @@ def run(
     robot: RobotName, *, port: int = 5600, host: str = "127.0.0.1",
     rate: Annotated[float, arg(metavar="HZ")] = 1000.0, duration: Time = 0.0, start: Place = None,
     loss: float = 0.0, delay: Time = 0.0, jitter: Time = 0.0, seed: int = 0,
-    encoder: float | None = None, stops: bool = False, log: Path | None = None,
+    encoder: float | None = None, log: Path | None = None,
+    simulation: Simulation,  # type: ignore[valid-type]
     run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Simulate a robot in real time behind a UDP port, for an exported controller.
@@ -67,7 +80,6 @@ def run(
         seed: Seed of loss and jitter, 0 or more.
         encoder: Resolution of the encoders, rad or m; velocities are then differences of positions
             (default: exact positions and velocities).
-        stops: Simulate end stops at the joint limits.
         log: Write t, q, qd and torque of every step to this .csv.
     """
     import math
@@ -82,7 +94,7 @@ def run(
     arm = load(robot, run_xacro=run_xacro)
     server = PlantServer(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
-        jitter=jitter, seed=seed, encoder=encoder, stops=stops, keep=log is not None,
+        jitter=jitter, seed=seed, encoder=encoder, keep=log is not None, **vars(simulation),
     )  # fmt: skip
     if server.remark:
         talk(server.remark)

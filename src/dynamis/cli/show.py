@@ -14,10 +14,9 @@ from ..model.link import Link
 from ..model.model import Model
 from ..model.pose import Pose
 from ..model.quantity import quantity_text as text
-from ..model.quantity import resolve
 from ..model.spring import SPRING_COLUMNS, spring_row
 from ..robot import Robot, load
-from ..robot.html import bodies, geometry
+from ..robot.html import bodies, geometry, joint_parts
 from .arguments import (
     Json,
     Place,
@@ -32,7 +31,6 @@ from .printing import data, data_json, number, table, wrote
 
 DH = ("theta", "d", "a", "alpha", "offset")
 URDF = ("parent", "xyz", "rpy", "axis")
-MOST = {"velocity limit": "velocity_limit", "torque limit": "effort_limit"}  # either way
 
 
 def run(
@@ -168,6 +166,9 @@ def _summary(model: Model) -> str:
         given = ", ".join(f"{name} = {number(v)}" for name, v in model.values.items())
         lines.append(f"values   {given}")
     lines += [f"q {name}: {text(q)}" for name, q in model.configurations.items()]
+    given = {title.partition(",")[0] for title in joint_parts(model)}
+    if missing := [x for x in ("friction", "drives", "limits") if x not in given]:
+        lines.append(f"no {', '.join(missing)} of joints")
     return "\n".join(line for line in lines if line)
 
 
@@ -189,15 +190,7 @@ def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
         yield f"{model.convention} DH table (m, rad)", (("joint", "kind", *DH), *DH), rows
     columns = ("link", "mass", "com", "Ixx Iyy Izz Ixy Iyz Ixz about com")
     yield "bodies (kg, m, kg m^2)", (columns, "mass"), list(bodies(model)[1:])
-    columns = ("joint", "viscous", "coulomb", "law", "gear", "rotor", "motor friction", "limits")
-    rows = [[link.joint_name, *_joint(link, model)] for link in model.links]
-    for name, field in MOST.items():
-        most = [getattr(link, field) for link in model.links]
-        if any(x is not None for x in most):
-            columns = (*columns, name)
-            for row, x in zip(rows, most, strict=True):
-                row.append("" if x is None else text(x))
-    yield "friction, drives and limits (SI)", (columns,), rows
+    yield from ((title, (head,), rows) for title, (head, *rows) in joint_parts(model).items())
     if model.springs:
         rows = [spring_row(spring, model.base_name) for spring in model.springs]
         yield "springs (SI)", (SPRING_COLUMNS,), rows
@@ -212,25 +205,3 @@ def _kind(link: Link) -> str:
 def _dh_row(link: Link, i: int) -> list[str]:
     variable = "theta" if link.joint == "revolute" else "d"
     return [f"q{i}" if name == variable else text(getattr(link, name)) for name in DH]
-
-
-def _joint(link: Link, model: Model) -> list[str]:
-    """Friction on the joint's side, drive on the motor's, limits."""
-    friction, drive, motor, limits = link.friction, link.drive, ["", "", ""], ""
-    offset = f" + {text(friction.offset)}" if friction.offset else ""
-    if drive is not None:
-        own = f"{text(drive.viscous)}, {text(drive.coulomb, ' / ')}"
-        motor = [text(drive.gear), text(drive.rotor_inertia), own]
-    if link.mimic is not None:
-        leader, factor, start = link.mimic
-        limits = f"{text(factor)} {leader} + {text(start)}"
-    elif link.limits is not None:
-        limits = " to ".join(number(float(x)) for x in resolve(link.limits, model.values))
-    coulomb = text(friction.coulomb, " / ") + offset
-    if friction.load != 0.0:
-        coulomb += f" + {text(friction.load)} |T|"
-    law = friction.law if friction.own is None else friction.own.name
-    viscous = text(friction.viscous, " / ")
-    if friction.temperature_slope != 0.0:
-        viscous += f", {text(friction.temperature_slope)}/K"
-    return [viscous, coulomb, law, *motor, limits]

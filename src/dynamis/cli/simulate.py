@@ -10,6 +10,7 @@ from rich.table import Table
 from ..arguments import positive
 from ..errors import OptionError, worded
 from ..robot import Robot, load
+from ..simulation.options import SIMULATE_COMMAND
 from .arguments import (
     GAINS,
     NO_CONTROLLER,
@@ -20,26 +21,26 @@ from .arguments import (
     RobotName,
     RunXacro,
     Seconds,
-    Time,
-    Word,
     check_folders,
     check_pictures,
     gains_text,
     place,
+    simulation_options,
     units,
     warn_of_findings,
 )
 from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
+Simulation = simulation_options(SIMULATE_COMMAND)
 LASTS = 2.0  # s, unless something says how long
 USUAL = "computed-torque"  # the controller of a motion
 
 
 def run(
-    robot: RobotName, *, duration: Seconds = None, dt: Time = 1e-3,
+    robot: RobotName, *, duration: Seconds = None,
     start: Place = None, goal: Place = None, move: Seconds = None,
     reference: Path | None = None, control: ControlOptions = NO_CONTROLLER,
-    delay: Seconds = None, integrator: Word = "rk4", stops: bool = False,
+    simulation: Simulation,  # type: ignore[valid-type]
     plot: Path | None = None, animate: Path | None = None, save: Path | None = None,
     run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
@@ -61,7 +62,6 @@ def run(
 
     Args:
         duration: Length of the simulation (default: 2, or that of --reference).
-        dt: Time step of the simulation.
         start: Initial position, at rest (default: all joints at zero; closed mechanisms: home).
             For a closed mechanism the positions of its drives are enough.
         goal: Final position; the reference is a quintic polynomial from start to goal.
@@ -69,9 +69,6 @@ def run(
         reference: Motion to follow, from its first point on: a .csv with a column t and one per
             joint, by name or as q1, q2, ..; units in the header, as in "q1 [deg]". Without t the
             points are passed in --duration, or as fast as the velocity limits of the robot allow.
-        delay: Time from the computation of a torque to its action (default: 0).
-        integrator: rk4, heun, euler, semi-implicit-euler or dormand-prince.
-        stops: Simulate end stops at the joint limits.
         plot: Plot q, qd, tau, error and energy to this image.
         animate: Write an animation to this .gif, .mp4 or .html.
         save: Write t, q, qd, tau to this .csv or .npz.
@@ -83,9 +80,7 @@ def run(
     arm = load(robot, run_xacro=run_xacro)
     options, duration, how = motion(arm, duration, start, goal, reference, control, move)
     warn_of_findings(arm, robot)
-    if delay is not None:
-        options["delay"] = delay
-    found = simulated(arm, duration, dt, integrator=integrator, stops=stops, **options)
+    found = simulated(arm, duration, **vars(simulation), **options)
     if plot is not None:
         found.plot(path=plot)
     if animate is not None:
@@ -109,7 +104,7 @@ def run(
             f"warning: {worded(stuck)} stuck the whole time although the reference moves: the "
             "controller does not overcome the static friction there; raise its gains"
         )
-    if not stops and any(x.startswith("position") for x in found.beyond_limits):
+    if not simulation.stops and any(x.startswith("position") for x in found.beyond_limits):
         talk("hint: --stops simulates end stops at the joint limits")
     if found.message:
         early = "" if found.t[-1] >= duration else "the simulation ended early: "

@@ -11,6 +11,7 @@ from tyro.conf import UseAppendAction, arg
 from ..errors import OptionError
 from ..files import PAGES, checked_path
 from ..robot import Robot, load
+from ..simulation.options import STUDY_COMMAND
 from .arguments import (
     NO_CONTROLLER,
     ControlOptions,
@@ -20,16 +21,16 @@ from .arguments import (
     RobotName,
     RunXacro,
     Seconds,
-    Time,
-    Word,
     check_folders,
     check_pictures,
     listed,
+    simulation_options,
     words,
 )
 from .printing import data, data_json, table, talk, wrote
 from .simulate import motion, warn_of_limits
 
+Simulation = simulation_options(STUDY_COMMAND)
 SHARES = (0.5, 0.95, 0.999)
 WORST = 10  # samples in the JSON
 Names = Annotated[str | None, arg(metavar="NAME,..")]
@@ -44,10 +45,10 @@ def run(
     friction: Deviation = 0.0, rotor: Deviation = 0.0,
     payload: Numbers = None, joint_offset: Deviation = 0.0, inconsistent: bool = False,
     measure: Names = None, band: float = 0.01,
-    duration: Seconds = None, dt: Time = 1e-3, start: Place = None, goal: Place = None,
+    duration: Seconds = None, start: Place = None, goal: Place = None,
     reference: Path | None = None, control: ControlOptions = NO_CONTROLLER,
-    integrator: Word = "rk4", stops: bool = False, processes: int | None = None,
-    device: str | None = None, checkpoint: Folder = None, report: Path | None = None,
+    simulation: Simulation,  # type: ignore[valid-type]
+    processes: int | None = None, checkpoint: Folder = None, report: Path | None = None,
     plot: Path | None = None, worst: Path | None = None, save: Path | None = None,
     run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
@@ -84,15 +85,11 @@ def run(
             energy, stop_hit (default: rms_error if there is a goal, peak_torque).
         band: Error in rad or m within which a joint counts as settled.
         duration: Length of a simulation (default: 2, or that of --reference).
-        dt: Time step of the simulation.
         start: Initial position, at rest (default: all joints at zero; closed mechanisms: home).
             For a closed mechanism the positions of its drives are enough.
         goal: Final position; the reference is a quintic polynomial from start to goal.
         reference: Motion to follow, a .csv as in dynamis simulate.
-        integrator: rk4, heun, euler, semi-implicit-euler or dormand-prince.
-        stops: Simulate end stops at the joint limits.
         processes: Worker processes (default: threads of this one, all cores).
-        device: cuda simulates on an NVIDIA GPU (default: this machine's processor).
         checkpoint: Folder for results so far; after an interruption the same command continues
             from there.
         report: Write a report to this .html.
@@ -121,9 +118,8 @@ def run(
         options["reference"] = options["q0"][list(model.driven)]
     with _workers(processes) as executor:
         found = study(
-            model, duration, dt, integrator=integrator, stops=stops, vary=vary, samples=samples,
-            seed=seed, measure=words(measure), band=band, executor=executor, checkpoint=checkpoint,
-            device=device, **options,
+            model, duration, vary=vary, samples=samples, seed=seed, measure=words(measure),
+            band=band, executor=executor, checkpoint=checkpoint, **vars(simulation), **options,
         )  # fmt: skip
     _write(found, report, plot, worst, save)
     if json:

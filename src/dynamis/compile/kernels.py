@@ -306,6 +306,12 @@ ROWS = (
     _of_loops("dynamics.closures:closure_error", ("q",), {"e": (C,)}),
     _of_loops("dynamics.closures:closure_jacobian", ("q",), {"J": (C, N)}),
     _of_bodies("dynamics.projected:closure_status", ("q",), {"status": ()}),
+    _of_loops(
+        "dynamics.drive_coordinates:closing_step",
+        ("q", "qd_active"),
+        {"q_next": VECTOR, "qd": VECTOR, "e": (C,), "status": ()},
+        internal=True,
+    ),
     _of_bodies("dynamics.projected:joint_rates", ("q", "qd_active"), {"qd": VECTOR}),
     _of_bodies(
         "dynamics.projected:joint_accelerations", ("q", "qd", "qdd_active"), {"qdd": VECTOR}

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..digest import keep_definitions
 from ..errors import did_you_mean
 from .computer import ControlLoop
 from .controller import Controller, Reference, Sample, second_order, third_order
@@ -9,6 +10,7 @@ from .joint_space import ComputedTorque, FeedForward, JointPID, PointToPoint
 from .linearise import StateSpace, linearise
 from .metrics import StepMetrics, TrackingMetrics, step_metrics, tracking_metrics
 from .momentum_observer import MomentumObserver
+from .sensors import Sensors
 from .single_joint import SingleJoint
 from .slotine_li import SlotineLi
 from .task_space import Impedance, TaskSpace
@@ -36,6 +38,11 @@ __all__ = [
     "third_order",
     "tracking_metrics",
 ]
+
+keep_definitions(
+    ComputedTorque, FeedForward, Impedance, JointPID, MomentumObserver, PointToPoint, Sensors,
+    SlotineLi, TaskSpace,
+)  # fmt: skip
 
 _ELSEWHERE = {
     "PD": "JointPID",

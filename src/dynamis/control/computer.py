@@ -13,7 +13,7 @@ from ..compile.service import Key
 from ..lazy import cached_property, once
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import Scalars
-from .controller import Controller, Reference, Sample, Values, intact, text_of
+from .controller import Controller, Reference, Sample, Values, code_key, text_of
 from .law import Law
 from .observer import Observer
 from .sensors import Sensors
@@ -60,19 +60,14 @@ class ControlComputer:
     @cached_property
     def key(self) -> Key | None:
         """What decides the code; None if a user wrote a part of it."""
-        parts = [self.sensors.key]
+        parts = [code_key(self.sensors)]
         parts += [repr({k: len(v) for k, v in rows.items()}) for rows in self._values.values()]
-        if not intact(self.sensors):
-            return None
         if self.law is not None:
-            if self.law.key is None:
-                return None
-            parts += self.law.key
+            parts += (None,) if self.law.key is None else self.law.key
         if self.observer is not None:
-            if not intact(self.observer) or self.observer.key is None:
-                return None
-            parts += [self.observer.key, text_of(self.observer.watched(self.robot))]
-        return tuple(parts)
+            parts += [code_key(self.observer), text_of(self.observer.watched(self.robot))]
+        texts = tuple(x for x in parts if x is not None)
+        return texts if len(texts) == len(parts) else None
 
     @cached_property
     def sizes(self) -> dict[str, int]:

@@ -8,19 +8,17 @@ The step runs on floats (a Python loop), is compiled together with the arm and t
 
 import inspect
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .. import arguments
 from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive, strict
 from ..compile.arrays import NUMPY, finite, numbers, one_sample
+from ..digest import as_defined
 from ..errors import OptionError, ShapeError, counted, did_you_mean, shown
 from ..lazy import once
 from ..robot.arm import Arm, arm_of
@@ -158,8 +156,8 @@ class Block(ABC):
         return tuple(getattr(self, name) for name in self.CHOICES)
 
     @property
-    def key(self) -> str | None:
-        """Text that tells apart laws of this package whose code differs; None: no text does."""
+    def key(self) -> str:
+        """Text that tells apart laws of this package whose code differs."""
         return f"{type(self).__module__}.{type(self).__qualname__}{self.options!r}"
 
 
@@ -203,72 +201,15 @@ def text_of(robot: "Robot") -> str:
     return once(robot, "text", lambda: repr(robot.chain))
 
 
-Codes = list[tuple[Any, Any]]  # functions and their code
-_intact: dict[type, tuple[dict[str, Any], Codes]] = {}  # what a class held when it was looked at
-
-
-def intact(block: Any) -> bool:
-    """Whether all of a block's code is this package's own, as its files have it.
-
-    Only then do its class and options decide what it computes. Subclasses, classes that were given
-    other functions and objects that carry their own are not.
-    """
-    kinds = [kind for kind in type(block).__mro__ if kind is not object and kind is not ABC]
-    if not all(map(_as_written, kinds)):
-        return False
-    return vars(block).keys() <= _field_names(type(block))
-
-
-@cache
-def _field_names(kind: type) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))
-
-
-def _as_written(kind: type) -> bool:
-    """Whether a class is of this package and has the functions that its file gave it."""
-    module = sys.modules.get(kind.__module__)
-    if module is None or not kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
-        return False
-    if getattr(module, kind.__name__, None) is not kind:
-        return False
-    held, codes = _intact.get(kind, ({}, []))
-    if vars(kind) == held and all(function.__code__ is code for function, code in codes):
-        return True  # nothing changed since
-    codes = []
-    for name, value in vars(kind).items():
-        if name.startswith("__") or not (callable(value) or hasattr(value, "__get__")):
-            continue
-        function = getattr(value, "fget", None) or getattr(value, "__func__", value)
-        own = _codes_of(function)
-        if not own or own[-1][1].co_filename != module.__file__:
-            return False
-        codes += own
-    _intact[kind] = dict(vars(kind)), codes
-    return True
-
-
-def _codes_of(function: Any) -> Codes:
-    """A function, and the one in it that is held to its annotations (`checked`)."""
-    found: Codes = []
-    while (code := getattr(function, "__code__", None)) is not None:
-        found.append((function, code))
-        if code.co_filename != arguments.__file__:
-            break
-        function = getattr(function, "__wrapped__", None)
-    return found
-
-
-ARGUMENTS = 3  # self, arm, sample
+def code_key(block: Any) -> str | None:
+    """Text that decides the code of a block as this package defines it; None: its Program does."""
+    return block.key if as_defined(block) else None
 
 
 def check_signatures(block: Block) -> None:
     """Refuse a block whose `start` or `step` does not take (arm, sample), with what to write."""
     for name in ("start", "step"):
-        method = getattr(block, name)
-        code = getattr(getattr(method, "__func__", None), "__code__", None)
-        if code is not None and code.co_argcount == ARGUMENTS:
-            continue
-        signature = inspect.signature(method)
+        signature = inspect.signature(getattr(block, name))
         try:
             signature.bind("arm", "sample")
         except TypeError:

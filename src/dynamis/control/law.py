@@ -35,10 +35,10 @@ from .controller import (
     approach,
     begun,
     check_signatures,
+    code_key,
     drives_at,
     drives_at_first,
     finite_gains,
-    intact,
     per_joint,
     refuse_passive,
     stepped,
@@ -263,7 +263,8 @@ class Law:
     @cached_property
     def key(self) -> Key | None:
         """What decides the code besides the sizes of the gains; None if only tracing it tells."""
-        if self.reference is not None or not intact(self.controller) or not self.controller.key:
+        code = code_key(self.controller)
+        if self.reference is not None or code is None:
             return None
         timed = self.velocity != "measured" or self.safe != "zero"
         own = (
@@ -273,7 +274,7 @@ class Law:
         )  # fmt: skip
         if self.finds_joints:  # the task of a mechanism depends on where it is at home
             own = (*own, {name: q.tolist() for name, q in self.model.configurations.items()})
-        return self.controller.key, text_of(self.model), repr(own)
+        return code, text_of(self.model), repr(own)
 
     # state: `computer.*` is the law's own, `controller.*` that of the controller
 

@@ -20,10 +20,10 @@ from .controller import (
     Scalars,
     Values,
     begun,
+    code_key,
     drives_at,
     drives_at_first,
     finite_gains,
-    intact,
     model_of,
     stepped,
     text_of,
@@ -95,10 +95,10 @@ class ObserverStep:
     @cached_property
     def key(self) -> Key | None:
         """What decides the code; None if a user wrote a part of it."""
-        observer = self.observer
-        if not intact(observer) or observer.key is None:
+        own = code_key(self.observer)
+        if own is None:
             return None
-        return observer.key, text_of(observer.watched(self.robot)), repr(self.slots)
+        return own, text_of(self.observer.watched(self.robot)), repr(self.slots)
 
     def start(self, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
         """The state before the first sample."""

@@ -2,12 +2,22 @@
 
     M qdd + h = tau + J^T f,  J qdd + Jd qd = 0       (J M^-1 J^T) f = -(J M^-1 (tau - h) + Jd qd)
 
+Loops that are open by e are closed by Newton's steps of least motion, `least_motion`:
+
+    dq = -W J^T (J W J^T + mu 1)^-1 e
+
+    W                            mu         who closes loops
+    1 in the dependent joints    0          drives: control computers, starts of studies, ik/follow
+    M^-1                         0          plants after a step (`Mass`), joints at rest held
+    1                            > 0        mobility: assemblies from any start
+    1, angles next to lengths    > 0        ik/assemble, as (J^T J + mu 1)^-1 J^T e, the same vector
+
 Products and factors work over any scalar and leave out zeros. J J^T = L D L^T needs no pivoting: a
 pivot next to its diagonal entry is a squared sine between rows.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ClosureError
@@ -73,6 +83,17 @@ def gram(G: Rows, condition: float, fn: Functions, sizes: Scalars = ()) -> Gram:
     return Gram(L, D, [G[j][j] for j in range(len(G))], sound)
 
 
+def least_motion(
+    J: Rows, factors: Gram, e: Scalars, weigh: Callable[[Scalars], list[Any]] | None = None
+) -> list[Any]:
+    """x = W J^T (J W J^T + mu 1)^-1 e, the least x with J x = e where mu is 0.
+
+    `factors` are those of J W J^T + mu 1; `weigh` multiplies by W, which is 1 without it.
+    """
+    x = sparse_times(transposed(J), factors.solve(e))
+    return x if weigh is None else weigh(x)
+
+
 def _lasting(J: Rows, chain: Chain) -> Any:
     """Whether no row of J has become nothing."""
     least, good = 1.0 / (chain.condition * chain.condition), 1.0
@@ -81,13 +102,14 @@ def _lasting(J: Rows, chain: Chain) -> Any:
     return good
 
 
-def squared(A: Rows) -> list[list[Any]]:
-    """A A^T"""
+def squared(A: Rows, mu: Any = 0.0) -> list[list[Any]]:
+    """A A^T + mu 1"""
     size = range(len(A))
     G: list[list[Any]] = [[0.0] * len(A) for _ in size]
     for i in size:
         for j in range(i + 1):
             G[i][j] = G[j][i] = sparse_inner(A[i], A[j])
+        G[i][i] = G[i][i] if zero(mu) else G[i][i] + mu
     return G
 
 
@@ -133,11 +155,10 @@ class Mass(NamedTuple):
 
     def accelerations(self, b: Scalars, bias: Scalars) -> list[Any]:
         """qdd from M qdd = b + J^T f, J qdd + bias = 0."""
-        columns = transposed(self.J)
         against = self.gram.solve(plus(sparse_times(self.J, self.solve(b)), bias))
-        qdd = self.solve(less(b, sparse_times(columns, against)))
-        left = self.gram.solve(plus(sparse_times(self.J, qdd), bias))  # what rounding left open
-        return less(qdd, self.solve(sparse_times(columns, left)))
+        qdd = self.solve(less(b, sparse_times(transposed(self.J), against)))
+        left = plus(sparse_times(self.J, qdd), bias)  # by rounding
+        return less(qdd, least_motion(self.J, self.gram, left, self.solve))
 
 
 def constrained_mass(chain: Chain, M: Rows, J: Rows, fn: Functions) -> Mass:

@@ -27,6 +27,7 @@ from .closed import (
     counting_rows,
     gram,
     keeps,
+    least_motion,
     mobility,
     or_nan,
     sparse_inner,
@@ -35,6 +36,8 @@ from .closed import (
 )
 from .closures import closes, closure_error, closure_jacobian, closure_jacobian_dot
 from .forward_dynamics import solve
+
+LARGEST = 0.5  # rad or m: of a dependent joint in one of Newton's steps
 
 
 class Coordinates(Protocol):
@@ -161,19 +164,19 @@ class Closed:
     def __init__(self, chain: Chain, q: Scalars, fn: Functions):
         self.chain, self.q, self.fn = chain, q, fn
         self.mobility: Mobility = mobility(chain)
-        self.drives = chain.active
+        self.drives = chain.driven
 
-    def closing_step(self, largest: float) -> list[Any]:
+    def closing_step(self) -> list[Any]:
         """q after one of Newton's steps that closes the loops by the dependent joints.
 
-        J_d dx = -e, each dx held to `largest`; none where J_d is singular.
+        J_d dx = -e, each dx held to LARGEST; none where J_d is singular.
         """
         errors, fn = closure_error(self.chain, self.q, self.fn), self.fn
         right = [-errors[row] for row in self.mobility.rows]
-        step = sparse_times(transposed(self.dependent), self.gram.solve(right))
+        step = least_motion(self.dependent, self.gram, right)
         moved = list(self.q)
         for k, dx in zip(self.mobility.dependent, step, strict=True):
-            held = fn.max(-largest, fn.min(dx, largest))
+            held = fn.max(-LARGEST, fn.min(dx, LARGEST))
             moved[k] = moved[k] + fn.select(self.gram.sound > 0.0, held, 0.0)
         return moved
 
@@ -234,10 +237,9 @@ class Closed:
 
     def solve_dependent(self, right: Scalars) -> list[Any]:
         """x from J_d x = right."""
-        columns = transposed(self.dependent)
-        x = sparse_times(columns, self.gram.solve(right))
+        x = least_motion(self.dependent, self.gram, right)
         left = less(right, sparse_times(self.dependent, x))
-        return plus(x, sparse_times(columns, self.gram.solve(left)))
+        return plus(x, least_motion(self.dependent, self.gram, left))
 
     def _merged(self, independent: Scalars, dependent: Scalars) -> list[Any]:
         """A vector over all joints."""

@@ -19,12 +19,12 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, plus
 from .closed import Rows, mobility, or_nan, sparse_inner
+from .closures import closure_error
 from .coordinates import Closed
 
 STEPS = 3  # from the sample before: drives that moved by 0.01 rad leave 1e-16
 FARTHER = 6  # from the measured configuration to that of the reference
 APPROACHES = 12  # from home to where the drives are at first
-LARGEST = 0.5  # rad or m: of a Newton step
 SINGULAR = 1e3  # condition of the loops beyond which a control computer does not trust them
 NARROW = 0.1  # squared sine between rows of the loops, below which a singular place is near
 FALL = 0.75**2  # share of it left after a sample: it would be gone in four
@@ -33,10 +33,10 @@ FALL = 0.75**2  # share of it left after a sample: it would be gone in four
 def controlled(chain: Chain) -> Chain:
     """The chain with the bound on its loops that a control computer has; others are refused."""
     found = mobility(chain)
-    if not set(found.independent) <= set(chain.active):
+    if not set(found.independent) <= set(chain.driven):
         raise OptionError(
             f"the mechanism has {counted(len(found.independent), 'degree')} of freedom that its "
-            f"{counted(len(chain.active), 'drive')} cannot decide: a controller cannot know "
+            f"{counted(len(chain.driven), 'drive')} cannot decide: a controller cannot know "
             "where it is",
             "use dy.control.JointPID without gravity, or give more joints a drive",
         )
@@ -147,8 +147,16 @@ def followed(
     q = _placed(chain, drives, near)
     before = Closed(chain, q, fn) if sampled else None
     for _ in range(steps):
-        q = Closed(chain, q, fn).closing_step(LARGEST)
+        q = Closed(chain, q, fn).closing_step()
     return Placed(chain, q, fn, before)
+
+
+def closing_step(
+    chain: Chain, q: Scalars, qd_active: Scalars, fn: Functions
+) -> tuple[list[Any], list[Any], list[Any], Any]:
+    """q after one of Newton's steps of the dependent joints; at q, qd = Z qd_i, e and status."""
+    on = Closed(chain, q, fn)
+    return on.closing_step(), on.rates(qd_active), closure_error(chain, q, fn), on.status
 
 
 def approached(chain: Chain, drives: Scalars, home: Scalars, fn: Functions) -> list[Any]:
@@ -163,14 +171,14 @@ def approach(
     chain: Chain, q: Scalars, drives: Scalars, share: Any, home: Scalars, fn: Functions
 ) -> list[Any]:
     """All joints with the drives a share of the way from home to where they are."""
-    start = (home[k] for k in chain.active)
+    start = (home[k] for k in chain.driven)
     part = [a + share * (b - a) for a, b in zip(start, drives, strict=True)]
-    return Closed(chain, _placed(chain, part, q), fn).closing_step(LARGEST)
+    return Closed(chain, _placed(chain, part, q), fn).closing_step()
 
 
 def _placed(chain: Chain, drives: Scalars, q: Scalars) -> list[Any]:
     """q with the independent joints where their drives are."""
-    places, moved = {k: i for i, k in enumerate(chain.active)}, list(q)
+    places, moved = {k: i for i, k in enumerate(chain.driven)}, list(q)
     for k in mobility(chain).independent:
         moved[k] = drives[places[k]]
     return moved

@@ -1,8 +1,8 @@
 """How a closed mechanism moves: degrees of freedom, conditions that count, coordinates that decide.
 
 Rank is a matter of where one looks: it is taken at assemblies away from special ones, found by
-damped Gauss-Newton steps q - J^T (J J^T + mu 1)^-1 e from the model's configurations and from
-random positions, always the same. Rows and columns are chosen one after the other, each the one
+damped steps of least motion (`closed`) from the model's configurations and from random positions,
+always the same. Rows and columns are chosen one after the other, each the one
 that is farthest from the span of those before, in the worst of these assemblies.
 """
 
@@ -16,10 +16,11 @@ from ..model.chain import Chain, ChainClosure, Mobility, chain
 from ..model.closure import KINDS
 from ..model.model import Model
 from ..spatial.functions import MATH
-from ..spatial.vectors import ZERO, inner, transposed
+from ..spatial.vectors import ZERO, inner, less, transposed
+from .closed import gram, least_motion, squared
 from .closures import closure_error, closure_jacobian
 from .equation import mass_matrix
-from .forward_dynamics import pivots_from_tip, solve
+from .forward_dynamics import pivots_from_tip
 
 ASSEMBLIES = 4  # that the rank is looked at
 STARTS = 60  # random positions from which an assembly is sought
@@ -188,12 +189,9 @@ def closed(c: Chain, start: Row, steps: int = STEPS) -> tuple[list[float], tuple
         if not math.isfinite(cost) or max(abs(x) for x in e) <= 1e-13:
             break
         J = closure_jacobian(c, q, MATH)
-        G = [[inner(a, b) for b in J] for a in J]
-        scale = max(G[i][i] for i in range(len(G))) or 1.0
-        for i in range(len(G)):
-            G[i][i] += max(mu, 1e-12) * scale
-        y = solve(G, e, MATH)
-        new = [x - sum(J[r][k] * y[r] for r in range(len(J))) for k, x in enumerate(q)]
+        largest = max(inner(row, row) for row in J) or 1.0
+        G = squared(J, max(mu, 1e-12) * largest)
+        new = less(q, least_motion(J, gram(G, math.inf, MATH), e))
         e_new = closure_error(c, new, MATH)
         cost_new = inner(e_new, e_new)
         if cost_new < cost:

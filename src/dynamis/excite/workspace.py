@@ -54,9 +54,9 @@ def rods_of(chain: Chain) -> tuple[Rod, ...]:
     platform's place is described.
     """
     found: list[Rod] = []
-    size, driven = chain.links, chain.active if chain.coupling is None else range(chain.links)
+    size, driven = chain.links, chain.driven if chain.coupling is None else range(chain.links)
     for i in range(-1, size):
-        if i >= 0 and chain.joints[i].kind == "prismatic" and (i in driven or not chain.closures):
+        if i >= 0 and chain.joints[i].kind == "prismatic" and i in driven:
             found.append(Rod(i, ZERO, ZERO, slide=True))
         begin = chain.base.p if i < 0 else ZERO
         for c in range(size):

@@ -27,6 +27,7 @@ from ..compile.service import Ports, compiled, compiling
 from ..control.controller import Sample, Scalars, Step, Values, per_joint
 from ..control.momentum_observer import momentum_bias
 from ..control.observer import Observer, ObserverStep
+from ..digest import keep_definitions
 from ..dynamics.forward_dynamics import factor, substitute
 from ..dynamics.gibbs_appell import unit_inertia
 from ..dynamics.tool_body import momentum_columns
@@ -237,6 +238,9 @@ class PayloadObserver(Observer):
             )
         known, bare = _kept(rows, self.gains(run.robot)), self.watched(run.robot)
         return PayloadTrack(run.t, **known, external=run.observed, _bare=bare)
+
+
+keep_definitions(PayloadObserver)
 
 
 def _advancing(whole: ObserverStep) -> Callable[..., tuple[Any, Any]]:

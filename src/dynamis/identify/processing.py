@@ -18,6 +18,7 @@ from ..errors import ClosureError, OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..logs.checks import without_spikes
 from ..logs.log import Log, interpolated, stretches
+from ..robot.closing import refuse_undriven
 from .unknowns import Unknowns, reference_temperatures
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
 
 def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
     """A Log or several, of the robot's joints; of a closed mechanism the columns of its drives."""
-    robot._check_drives()
+    refuse_undriven(robot)
     if robot.driven != robot.independent:
         robot.model.refuse_closures("identification with more drives than degrees of freedom")
     found = [log] if isinstance(log, Log) else list(log) if isinstance(log, (list, tuple)) else None

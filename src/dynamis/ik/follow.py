@@ -5,14 +5,17 @@ is closed by a few Newton steps of the joints that follow; one that does not clo
 far from where they were led, is halved. Many configurations are moved at once.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..compile.arrays import as_batch
+from ..compile.kernels import KERNELS
 from ..dynamics.mobility import size
 from ..errors import SingularError
+from ..lazy import once
 from .assemble import CLOSED
 from .geometry import pose_scale
 from .tangent import generic_configurations, joint_scale, tool_motions
@@ -81,20 +84,19 @@ def follow_many(
         tried = np.minimum(length[rows], left)
         away = q_active[rows] - now[rows][:, drives]
         part = away * (tried / left)[:, None]
-        led = now[rows] + _along(loops, Z[rows], part)
+        led = now[rows] + (part[:, None] @ Z[rows])[:, 0]
         last = tried == left
         led[np.ix_(last, drives)] = q_active[rows[last]]
-        found, open_by = loops.closed(led)
-        new, reason = loops.rates(found), np.full(len(rows), REACHED)
+        found, open_by, status = loops.closed(led)
         strays = np.abs((found - led) / scale).max(axis=-1)
-        singular = ~(strays <= CORRECTION * np.maximum(tried, SHORTEST))
-        singular |= loops.fastest(new) > np.maximum(FASTEST, loops.fastest(Z[rows]))
-        reason[singular] = SINGULAR
-        reason[~(open_by <= CLOSED)] = OPEN
+        near = (strays <= CORRECTION * np.maximum(tried, SHORTEST)) & (status == 0.0)
+        reason = np.where(open_by <= CLOSED, np.where(near, REACHED, SINGULAR), OPEN)
         sound = np.flatnonzero(reason == REACHED)
-        reason[sound[robot.closure_status(found[sound]) != 0.0]] = SINGULAR
-        good, bad = reason == REACHED, reason != REACHED
-        now[rows[good]], Z[rows[good]] = found[good], new[good]
+        new = loops.rates(found[sound])
+        slow = loops.fastest(new) <= np.maximum(FASTEST, loops.fastest(Z[rows[sound]]))
+        reason[sound[~slow]] = SINGULAR
+        good, bad = sound[slow], reason != REACHED
+        now[rows[good]], Z[rows[good]] = found[good], new[slow]
         length[rows[good]] = np.minimum(2.0 * length[rows[good]], step)
         length[rows[bad]] = 0.5 * tried[bad]
         ended = bad & (tried <= shortest)
@@ -102,9 +104,15 @@ def follow_many(
         rows = rows[~ended]
 
 
+def closing_step(robot: "Robot") -> Callable[..., Any]:
+    """`drive_coordinates.closing_step` of a robot with closures over arrays q, qd_active."""
+    row = KERNELS["closing_step"]
+    return once(robot, "closing step", lambda: robot._calls.function(row, parameters=False))
+
+
 @dataclass(frozen=True, eq=False)
 class _Loops:
-    """Conditions of a mechanism, as many as joints follow, and their Jacobian; of an arm none."""
+    """Conditions of a mechanism, as many as joints follow; of an arm none."""
 
     robot: "Robot"
     rows: list[int]
@@ -118,67 +126,45 @@ class _Loops:
         rows, dependent = ((), ()) if found is None else (found.rows, found.dependent)
         return cls(robot, list(rows), independent, list(dependent), joint_scale(robot))
 
-    def _parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The Jacobian over the dependent joints, and over the independent ones."""
-        J = self.robot.closure_jacobian(q)[..., self.rows, :]
-        return J[..., self.dependent], J[..., self.independent]
-
     def rates(self, q: np.ndarray) -> np.ndarray:
-        """Rates of the dependent joints per rate of each independent one, (k, d, dof)."""
-        Jd, Ji = self._parts(q)
-        return -_solved(Jd, Ji)
+        """Rates of all joints per rate of each independent one, Z^T, (k, dof, n)."""
+        return closing_step(self.robot)(q[:, None], np.eye(len(self.independent)))[1]
 
     def fastest(self, Z: np.ndarray) -> np.ndarray:
         """The largest rate of a joint per rate of a drive, in scaled units, (k,)."""
-        scaled = Z * self.scale[self.independent] / self.scale[self.dependent][:, None]
-        return np.maximum(1.0, np.abs(scaled).max(axis=(-1, -2), initial=0.0))
+        scaled = Z * self.scale[self.independent][:, None] / self.scale
+        return np.abs(scaled).max(axis=(-1, -2))
 
-    def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every row after Newton steps of the joints that follow; what stays open, (k,)."""
-        q = q.copy()
+    def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Every row after Newton steps of the joints that follow; what stays open, status, (k,)."""
         if not self.dependent:
-            return q, np.zeros(len(q))
-        e = self.robot.closure_error(q)
-        rows = np.arange(len(q))
+            return q, np.zeros(len(q)), np.zeros(len(q))
+        step, still = closing_step(self.robot), np.zeros(len(self.independent))
+        q, rows = q.copy(), np.arange(len(q))
+        ahead, _, e, status = step(q, still)
         for _ in range(NEWTON):
             rows = rows[np.abs(e[rows][:, self.rows]).max(axis=-1) > ROUNDING]
             if not len(rows):
                 break
-            Jd, _ = self._parts(q[rows])
-            x = q[rows]
-            x[:, self.dependent] -= _solved(Jd, e[rows][:, self.rows, None])[..., 0]
-            left = self.robot.closure_error(x)
+            x = ahead[rows]
+            new, _, left, at = step(x, still)
             size, before = (np.abs(v[:, self.rows]).max(axis=-1) for v in (left, e[rows]))
             better = size < np.where(before > CLOSED, np.inf, before)  # rounding ends it
-            q[rows[better]], e[rows[better]] = x[better], left[better]
             rows = rows[better]
-        return q, np.linalg.norm(e, axis=-1)
+            q[rows], ahead[rows], e[rows] = x[better], new[better], left[better]
+            status[rows] = at[better]
+        return q, np.linalg.norm(e, axis=-1), status
 
 
-def closed_by_drives(robot: "Robot", q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of q (k, n), nearly closed, closed by the joints that follow; what stays open, (k,)."""
-    return _Loops.of(robot).closed(q)
+def closed_by_drives(robot: "Robot", q: np.ndarray) -> np.ndarray:
+    """Rows of q (k, n), nearly closed, closed by the joints that follow."""
+    return _Loops.of(robot).closed(q)[0]
 
 
 def fastest(robot: "Robot", q: np.ndarray) -> np.ndarray:
     """The largest rate of a joint per rate of a drive at each row of q, in scaled units, (k,)."""
     loops = _Loops.of(robot)
     return loops.fastest(loops.rates(q))
-
-
-def _along(loops: _Loops, Z: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """A step of all joints from one of the independent ones."""
-    found = np.empty((len(part), loops.robot.n))
-    found[:, loops.independent] = part
-    found[:, loops.dependent] = (Z @ part[..., None])[..., 0]
-    return found
-
-
-def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    try:
-        return np.linalg.solve(A, b)
-    except np.linalg.LinAlgError:  # one of them is exactly singular
-        return np.linalg.pinv(A) @ b
 
 
 # Moved by the tool: as near to a pose as drives and loops allow, in steps of Levenberg and

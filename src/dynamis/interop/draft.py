@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from ..model.drive import Drive
 from ..model.formats.urdf import plain_model
-from ..model.formats.urdf_elements import EXTENSION, Sketch, UrdfJoint, UrdfLink
+from ..model.formats.urdf_elements import Sketch, UrdfJoint, UrdfLink
 from ..model.formats.urdf_write import free_name
 from ..model.model import Model
 from ..model.pose import pose
@@ -63,8 +62,7 @@ class Draft:
         name = free_name(wanted, self.changes)
         here = pose(place, name)
         given: Any = {"xyz": here.xyz, "rpy": here.rpy, "axis": tuple(float(x) for x in axis)}
-        given |= {"limit": dict(limit or {}), "mimic": mimic}
-        given["extension"] = None if index is None else Element(EXTENSION, index=str(index))
+        given |= {"limit": dict(limit or {}), "mimic": mimic, "index": index}
         self.joints.append(UrdfJoint(name, *ends, kind, **given))
         self.changes[name] = changes
         return name

@@ -19,6 +19,7 @@ from ..arguments import checked
 from ..dynamics import coupling
 from ..errors import FileError
 from ..lazy import package
+from ..model.features import CLOSURES, PASSIVE
 from ..model.formats.tables import MOST_ROWS, located, read_bytes
 from ..model.formats.urdf_elements import DEEPEST, parsed
 from ..model.formats.urdf_write import free_name, spaced, writable
@@ -27,7 +28,7 @@ from ..robot import Robot
 from ..spatial.frames import Frame, compose, inverse, point, translation
 from .mujoco_model import ENDS, TOOL, from_mujoco
 from .rigid_tree import NotRepresentableError, RigidBody, TreeJoint, branch_by_branch, user_tree
-from .unsupported import CLOSURES, PASSIVE, plain, shapes, warn_unsupported
+from .unsupported import plain, shapes, warn_unsupported
 
 EXPECTED = "MJCF: <mujoco> with a <worldbody>"
 KINDS = {"revolute": "hinge", "prismatic": "slide"}

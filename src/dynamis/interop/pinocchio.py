@@ -25,7 +25,7 @@ from .unsupported import plain, warn_left_out, warn_unsupported
 
 HELD = (
     *("gravity", "joint limits", "velocity limits", "effort limits", "rotor inertia"),
-    *("gear ratios", "named frames", "configurations", "joint and link names"),
+    *("gears", "named frames", "configurations", "joint and link names"),
 )
 ASYMMETRIC = "asymmetric Coulomb friction (its mean is taken)"
 

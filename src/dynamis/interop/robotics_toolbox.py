@@ -25,7 +25,7 @@ from .rigid_tree import NotRepresentableError, RigidBody, rigid_body
 from .unsupported import plain, warn_left_out, warn_unsupported
 
 HELD = (
-    *("gravity", "joint limits", "rotor inertia", "gear ratios"),
+    *("gravity", "joint limits", "rotor inertia", "gears"),
     *("asymmetric Coulomb friction (its mean is taken)", "configurations"),
 )
 # DHRobot.rne in C leaves out the rotation of a first link that slides; rne_python has it right

@@ -1,86 +1,24 @@
 """Features of a robot that another library's model cannot hold: refused, or named in a warning."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..errors import warn
-from ..model.drive import CIRCUIT, Drive
+from ..model.features import features
 from ..model.formats.urdf_kept import words_of
-from ..model.friction import Friction, coulomb_pair
-from ..model.link import Link
 from ..model.model import Model
 from ..robot import Robot
 from .rigid_tree import COUPLED, NotRepresentableError
 
-
-def _drives(test: Callable[[Drive], bool]) -> Callable[[Model], bool]:
-    return lambda model: any(test(x.drive) for x in model.links if x.drive is not None)
-
-
-def _links(test: Callable[[Link], bool]) -> Callable[[Model], bool]:
-    return lambda model: any(test(x) for x in model.links)
-
-
 REMARKS = ("description", "findings")  # nothing is computed with them: not worth a warning
-CLOSURES = "closures (what is given is the tree, its loops open)"
-PASSIVE = "which joints have no drive"
-# what a model may hold, in the words of the warning -> whether this one does
-FEATURES: Mapping[str, Callable[[Model], bool]] = {
-    "symbols (their values are taken)": lambda m: bool(m.symbols),
-    "gravity": lambda m: tuple(m.gravity) != (0.0, 0.0, -9.81),
-    "joint limits": _links(lambda x: x.limits is not None),
-    "velocity limits": _links(lambda x: x.velocity_limit is not None),
-    "effort limits": _links(lambda x: x.effort_limit is not None),
-    "rotor inertia": _drives(lambda d: d.rotor_inertia != 0.0),
-    "gear ratios": _drives(lambda d: d.gear != 1.0),
-    "asymmetric Coulomb friction (its mean is taken)": _links(
-        lambda x: any(_asymmetric(f.coulomb) for f in (x.friction, x.drive) if f is not None)
-    ),
-    "friction laws other than Coulomb's": _links(lambda x: x.friction.law != "coulomb"),
-    "viscous friction by direction (its mean is taken)": _links(
-        lambda x: isinstance(x.friction.viscous, tuple)
-    ),
-    "friction under load": _links(lambda x: x.friction.load != 0.0),
-    "friction by temperature": _links(lambda x: x.friction.temperature_slope != 0.0),
-    "friction offsets": _links(lambda x: x.friction.offset != 0.0),
-    "which friction is the joint's and which the motor's": _links(
-        lambda x: _rubs(x.friction) and x.drive is not None and _rubs(x.drive)
-    ),
-    "gear efficiency": _drives(lambda d: d.efficiency != 1.0),
-    "motor torque limits": _drives(lambda d: d.limits is not None),
-    "motor circuits": _drives(lambda d: any(getattr(d, x) != getattr(Drive(), x) for x in CIRCUIT)),
-    "full rotor kinetics (the reflected inertia is kept)": lambda m: m.rotors == "full",
-    "payload apart from the link that carries it": lambda m: m.payload is not None,
-    "springs": lambda m: any(spring.kind != "gas" for spring in m.springs),
-    "gas springs": lambda m: any(spring.kind == "gas" for spring in m.springs),
-    CLOSURES: lambda m: bool(m.closures),
-    PASSIVE: _links(lambda x: x.passive),
-    "named frames": lambda m: bool(m.frames),
-    "configurations": lambda m: bool(m.configurations),
-    "joint and link names": lambda m: any(
-        (x.name, x.joint_name) != (f"link{i + 1}", f"joint{i + 1}") for i, x in enumerate(m.links)
-    ),
-    "description": lambda m: bool(m.description),
-    "findings": lambda m: bool(m.findings),
-}
-
-
-def _rubs(x: Friction | Drive) -> bool:
-    return x.viscous != 0.0 or any(x.coulomb)
-
-
-def _asymmetric(pair: tuple) -> bool:
-    return coulomb_pair(pair[0], "coulomb") != pair
 
 
 def warn_unsupported(
     robot: Robot, library: str, held: Iterable[str], more: Iterable[str] = ()
 ) -> None:
     """Warn of every feature this robot uses that is not among those `held`, and of `more`."""
-    known = {*held, *REMARKS}
-    words = [x for x, used in FEATURES.items() if x not in known and used(robot.model)]
-    words += robot.model.own_laws
-    _warn(f"{library} cannot hold all of {robot.name!r}", [*words, *more])
+    words = [*features(robot.model, (*held, *REMARKS)), *robot.model.own_laws, *more]
+    _warn(f"{library} cannot hold all of {robot.name!r}", words)
 
 
 def shapes(model: Model) -> list[str]:

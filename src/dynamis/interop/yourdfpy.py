@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import checked, known_options
 from ..lazy import package
+from ..model.features import HELD_BY_URDF as HELD
 from ..model.formats.urdf import model_from_urdf, plain_model
 from ..model.formats.urdf_elements import sketch
 from ..model.formats.urdf_write import spaced, standard_robot, writable
@@ -18,8 +19,6 @@ from ..robot import Robot
 from ..spatial.rotations import normalised
 from .rigid_tree import NotRepresentableError
 from .unsupported import refuse_sliding, shapes, warn_unsupported
-
-HELD = ("joint limits", "velocity limits", "effort limits", "named frames", "joint and link names")
 
 
 @checked
@@ -30,7 +29,7 @@ def to_yourdfpy(robot: Robot, **options: Any) -> Any:
     """
     yourdfpy = package("yourdfpy", "yourdfpy", "to_yourdfpy", "peers")
     refuse_sliding(robot.model)
-    element, tool = standard_robot(robot.model)
+    element, tool, _ = standard_robot(robot.model)
     plain = plain_model(sketch(element), robot.name)
     ours = plain.tool_name == tool
     lost = [] if ours else [f"the tool (from_yourdfpy takes tip={tool!r})"]

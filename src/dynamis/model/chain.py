@@ -206,7 +206,7 @@ class Chain:
     springs: tuple[ChainSpring, ...] = ()
     loads: tuple[OwnLaw, ...] = ()
     closures: tuple[ChainClosure, ...] = ()
-    active: tuple[int, ...] = ()  # coordinates with a drive; of closed mechanisms only
+    driven: tuple[int, ...] = ()  # coordinates that controllers see: all, or the drives of loops
     tolerance: float = 0.0  # of the closures, m or rad
     condition: float = 0.0  # of the loops that is computed with, at most
     mobility: Mobility | None = None
@@ -283,7 +283,7 @@ def chain(
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
     own = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
-    found = Chain(*own, *around, tuple(springs), tuple(loads))
+    found = Chain(*own, *around, tuple(springs), tuple(loads), driven=model.driven)
     if not model.closures:
         return found
     from ..dynamics.mobility import model_mobility  # which computes with chains
@@ -292,7 +292,6 @@ def chain(
     return replace(
         found,
         closures=tuple(_closure(model, x, after, base, values, fn) for x in model.closures),
-        active=model.active,
         tolerance=model.closure_tolerance or (moves or Mobility((), (), ())).tolerance,
         condition=model.closure_condition,
         mobility=moves,

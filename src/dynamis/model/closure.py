@@ -13,12 +13,13 @@ universal closure is about the cross product of x of the first frame and y of th
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ..arguments import choice, is_list, strict
 from ..errors import ModelError, OptionError, shown
 from .pose import Pose, pose
-from .quantity import Scalar, quantity_text, settle, settle_quantities
+from .quantity import Scalar, quantity_text, settle
+from .schema import About, settle_fields
 
 if TYPE_CHECKING:
     from .model import Model
@@ -75,11 +76,11 @@ class Closure:
     weld, slide (along z), rod (of a fixed `length`, with a ball at each end).
     """
 
-    kind: str = "ball"
-    name: str | None = None
-    between: Any = (None, None)
-    frames: Any = (Pose(), Pose())
-    length: Scalar | None = None
+    kind: Annotated[str, About("ball, universal, pin, weld, slide or rod")] = "ball"
+    name: Annotated[str | None, About("closure1, closure2, ...")] = None
+    between: Annotated[Any, About("two links, or a link and the base")] = (None, None)
+    frames: Annotated[Any, About("poses in them")] = (Pose(), Pose())
+    length: Annotated[Scalar | None, About("of a rod", "m", above=0.0)] = None
 
     def __post_init__(self) -> None:
         choice(self.kind, "closure.kind", KINDS)
@@ -94,12 +95,10 @@ class Closure:
                 raise ModelError(f"closure.between holds {shown(link)}, expected names of links")
         poses = (pose(x, f"closure.frames[{k}]") for k, x in enumerate(self.frames))
         settle(self, frames=tuple(poses))
-        settle_quantities(self, "closure.", length=1)
+        settle_fields(self, "closure.")
         if (self.length is not None) != (self.kind == "rod"):
             hint = "expected one for kind 'rod' and none for the others"
             raise ModelError(f"closure.length is {shown(self.length)}, {hint}")
-        if isinstance(self.length, float) and not self.length > 0.0:
-            raise ModelError(f"closure.length is {self.length}, expected above 0")
 
     @property
     def rows(self) -> tuple[str, ...]:

@@ -9,25 +9,19 @@ motor turn, negative if left-handed) is a gear of G = 2 pi / p.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 from ..arguments import strict
-from ..errors import ModelError
+from ..errors import ModelError, shown
 from ..spatial.vectors import Vector
 from .friction import coulomb_pair
-from .quantity import (
-    Expression,
-    Scalar,
-    check_direction,
-    quantity,
-    settle,
-    settle_quantities,
-)
+from .quantity import Expression, Scalar, check_direction, quantity, settle
+from .schema import About, schema, settle_fields
 
-CIRCUIT = (  # the fields of the motor's circuit: each above zero where it is given
-    *("resistance", "inductance", "torque_constant"),
-    *("voltage_limit", "current_limit", "current_bandwidth"),
-)
+Circuit = partial(About, group="circuit", feature="motor circuits", above=0.0)
+Rotor = partial(About, group="rotor", feature="rotor placement")  # with rotors="full"
+Own = partial(About, feature="which friction is the joint's and which the motor's")
 
 
 @strict
@@ -50,23 +44,40 @@ class Drive:
     eccentricity, kg m, along x and y of the rotor at motor angle zero).
     """
 
-    gear: Scalar = 1.0
-    lead: Scalar | None = None
-    rotor_inertia: Scalar = 0.0
-    viscous: Scalar = 0.0
-    coulomb: Any = (0.0, 0.0)
-    efficiency: Scalar = 1.0
-    limits: Any = None  # (lowest, highest) motor torque
-    resistance: Scalar | None = None
-    inductance: Scalar = 0.0
-    torque_constant: Scalar | None = None
-    voltage_limit: Scalar | None = None
-    current_limit: Scalar | None = None
-    current_bandwidth: Scalar = 1000.0
-    rotor_link: str | None = None
-    rotor_axis: Vector | None = None
-    rotor_position: Vector | None = None
-    unbalance: tuple[Scalar, Scalar] = (0.0, 0.0)
+    gear: Annotated[Scalar, About("motor turns per joint turn", "{gear}", feature="gears")] = 1.0
+    lead: Annotated[
+        Scalar | None,
+        About("of a screw, instead of gear", "m/turn", label="screw lead", feature="screw leads"),
+    ] = None
+    rotor_inertia: Annotated[Scalar, About("about its own axis", "kg m^2")] = 0.0
+    viscous: Annotated[Scalar, Own("per speed", "N m s/rad", label="motor viscous")] = 0.0
+    coulomb: Annotated[
+        Any, Own("one number, or joint moving positive, negative", "N m", 0, label="motor Coulomb")
+    ] = (0.0, 0.0)
+    efficiency: Annotated[
+        Scalar, About("of the gear, at most 1", "-", above=0.0, feature="gear efficiency")
+    ] = 1.0
+    limits: Annotated[
+        Any,
+        About("lowest, highest", "N m", 2, label="motor torque", feature="motor torque limits"),
+    ] = None
+    resistance: Annotated[Scalar | None, Circuit("of the windings", "ohm")] = None
+    inductance: Annotated[Scalar, Circuit("of the windings", "H")] = 0.0
+    torque_constant: Annotated[
+        Scalar | None, Circuit("with it the motor is a DC motor when simulated", "N m/A")
+    ] = None
+    voltage_limit: Annotated[Scalar | None, Circuit("of the amplifier", "V")] = None
+    current_limit: Annotated[Scalar | None, Circuit("of the amplifier", "A")] = None
+    current_bandwidth: Annotated[
+        Scalar, Circuit("of the current loop", "rad/s", label="current loop")
+    ] = 1000.0
+    rotor_link: Annotated[str | None, Rotor("link (or base) that carries the motor")] = None
+    rotor_axis: Annotated[Vector | None, Rotor("that the rotor spins about", "-", 3)] = None
+    rotor_position: Annotated[Vector | None, Rotor("a point of that axis", "m", 3)] = None
+    unbalance: Annotated[
+        tuple[Scalar, Scalar],
+        Rotor("mass times eccentricity along x, y", "kg m", 2, feature="rotor unbalance"),
+    ] = (0.0, 0.0)
 
     @staticmethod
     def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,17 +94,12 @@ class Drive:
         return {**given, "lead": lead, "gear": gear}
 
     def __post_init__(self) -> None:
-        settle_quantities(self, "drive.", gear=1, rotor_inertia=1, viscous=1, efficiency=1)
+        settle_fields(self, "drive.")
         settle(self, coulomb=coulomb_pair(self.coulomb, "drive.coulomb"))
-        settle_quantities(self, "drive.", unbalance=2, limits=2, rotor_axis=3, rotor_position=3)
         check_direction(self.rotor_axis, "drive.rotor_axis")
-        if isinstance(self.efficiency, float) and not self.efficiency > 0:
-            raise ModelError(f"drive.efficiency is {self.efficiency}, expected above 0, at most 1")
-        settle_quantities(self, "drive.", **dict.fromkeys(CIRCUIT, 1))
-        for name in CIRCUIT:
-            value, default = getattr(self, name), self.__dataclass_fields__[name].default
-            if isinstance(value, float) and value != default and not value > 0:
-                raise ModelError(f"drive.{name} is {value}, expected above 0")
+        if not isinstance(self.rotor_link, str | None):
+            what = f"drive.rotor_link is {shown(self.rotor_link)}"
+            raise ModelError(f"{what}, expected the name of a link")
         missing = [x for x in ("resistance", "torque_constant") if getattr(self, x) is None]
         if self.voltage_limit is not None and missing:
             raise ModelError(
@@ -101,6 +107,9 @@ class Drive:
                 "a voltage limits nothing unless the motor's circuit is known",
                 "give resistance (ohm) and torque_constant (N m/A) too, or limits (N m) instead",
             )
+
+
+CIRCUIT = tuple(name for name, x in schema(Drive).items() if x.group == "circuit")
 
 
 def screw_gear(lead: Scalar) -> Scalar:

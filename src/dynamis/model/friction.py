@@ -10,18 +10,19 @@ not linear in them. T is the torque that the joint transmits: all it needs but f
 themselves are in `dynamis.dynamics.elements.friction`, one row per law.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 from ..arguments import known_options, number, one_of, strict
 from ..errors import ModelError, shown
 from .law import UserLaw, friction_law
-from .quantity import Expression, Scalar, quantities, quantity, settle, settle_quantities
+from .quantity import Expression, Scalar, quantities, quantity, settle
+from .schema import About, settle_fields
 
+Pair = tuple[Scalar, Scalar]
 # law -> its constants with their defaults
 LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
@@ -33,13 +34,15 @@ LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     }
 )
 
-# constant -> its least value, and whether that value itself is one
-LEAST = {
-    "velocity": (0.0, False),
-    "static_ratio": (1.0, True),
-    "stiffness": (0.0, False),
-    "damping": (0.0, True),
+CONSTANTS: Mapping[str, About] = {  # of the laws
+    "static_ratio": About("at rest per sliding", "-", label="static ratio", least=1.0),
+    "velocity": About("where the law bends", "{velocity}", label="velocity", above=0.0),
+    "ratio": About("of the law's second term", "-", label="ratio"),
+    "stiffness": About("of the bristles", "{stiffness}", label="bristles", above=0.0),
+    "damping": About("of the bristles", "{viscous}", label="their damping", least=0.0),
 }
+LAW = "friction laws other than Coulomb's"
+Heat = partial(About, feature="friction by temperature")
 
 
 @strict
@@ -63,16 +66,44 @@ class Friction:
     rises, of gear and housing, heating_time d(rise)/dt = heating P - rise.
     """
 
-    viscous: Any = 0.0
-    coulomb: Any = (0.0, 0.0)
-    offset: Scalar = 0.0
-    load: Scalar = 0.0
-    temperature_slope: Scalar = 0.0  # 1/K
-    reference_temperature: Scalar = 25.0  # deg C
-    heating: tuple[Scalar, Scalar] = (0.0, 0.0)  # K/W
-    heating_time: tuple[Scalar, Scalar] = (120.0, 3600.0)  # s
-    law: Any = "coulomb"
-    constants: Mapping[str, float] = field(default_factory=dict)
+    viscous: Annotated[
+        Any,
+        About(
+            "per velocity; or moving positive, negative",
+            "{viscous}",
+            0,
+            feature="viscous friction by direction (its mean is taken)",
+        ),
+    ] = 0.0
+    coulomb: Annotated[
+        Any,
+        About(
+            "c for (c, -c), or moving positive, negative",
+            "{torque}",
+            0,
+            label="Coulomb",
+            feature="asymmetric Coulomb friction (its mean is taken)",
+        ),
+    ] = (0.0, 0.0)
+    offset: Annotated[Scalar, About("a constant bias", "{torque}", feature="friction offsets")] = (
+        0.0
+    )
+    load: Annotated[
+        Scalar, About("per transmitted torque, below 1", "-", feature="friction under load")
+    ] = 0.0
+    temperature_slope: Annotated[Scalar, Heat("of viscous friction", "1/K")] = 0.0
+    reference_temperature: Annotated[
+        Scalar, Heat("where `viscous` holds", "deg C", label="reference")
+    ] = 25.0
+    heating: Annotated[Pair, Heat("of gear, housing by friction", "K/W", 2, least=0.0)] = (0.0, 0.0)
+    heating_time: Annotated[Pair, Heat("time constants of both", "s", 2, above=0.0)] = (
+        120.0,
+        3600.0,
+    )
+    law: Annotated[Any, About("its shape over velocity", feature=LAW)] = "coulomb"
+    constants: Annotated[
+        Mapping[str, float], About("of the law, beside it in a file", key=None, feature=LAW)
+    ] = field(default_factory=dict)
 
     @staticmethod
     def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,22 +133,13 @@ class Friction:
             for name, value in {**known, **self.constants}.items()
         }
         for name, value in given.items():
-            if isinstance(value, float) and not allowed(name, value):
-                raise ModelError(f"friction.{name} is {value}, expected {bound(name)}")
-        settle_quantities(self, "friction.", offset=1, load=1, heating=2, heating_time=2)
-        settle_quantities(self, "friction.", temperature_slope=1, reference_temperature=1)
+            if not CONSTANTS[name].allows(value):
+                raise ModelError(f"friction.{name} is {value}, expected {CONSTANTS[name].bound}")
+        settle_fields(self, "friction.")
         coulomb = coulomb_pair(self.coulomb, "friction.coulomb")
         settle(self, viscous=_viscous(self.viscous), coulomb=coulomb)
         settle(self, constants=MappingProxyType(given))
         self._check_load()
-        self._check_heating()
-
-    def _check_heating(self) -> None:
-        for name, value in (("heating", self.heating), ("heating_time", self.heating_time)):
-            for x in value:
-                if isinstance(x, float) and not (x > 0.0 or (name == "heating" and x == 0.0)):
-                    least = "0 or more" if name == "heating" else "above 0"
-                    raise ModelError(f"friction.{name} is {value}, expected two numbers {least}")
 
     def at_temperature(self, temperature: float) -> "Friction":
         """The friction whose reference temperature is this one: of the same joint, warm or cold."""
@@ -182,18 +204,6 @@ class Friction:
     def __reduce__(self) -> tuple:
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         return partial(Friction, **given | {"constants": dict(self.constants)}), ()
-
-
-def allowed(name: str, value: float) -> bool:
-    """Whether a law's constant may have this value."""
-    least, itself = LEAST.get(name, (-math.inf, True))
-    return value > least or (itself and value == least)
-
-
-def bound(name: str) -> str:
-    """The values a law's constant may have, in words."""
-    least, itself = LEAST[name]
-    return f"{'>=' if itself else '>'} {least:g}"
 
 
 def sides(viscous: Any) -> tuple[Scalar, Scalar]:

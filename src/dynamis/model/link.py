@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 from ..arguments import flag, is_list, one_of, strict
 from ..errors import ModelError, counted, shown
@@ -11,22 +12,13 @@ from ..spatial.inertia import Inertia, entries, from_com, from_entries, from_lin
 from ..spatial.vectors import ZERO, Vector, scale
 from .drive import Drive
 from .friction import Friction
-from .quantity import (
-    Expression,
-    Scalar,
-    Values,
-    check_direction,
-    quantities,
-    resolve,
-    settle,
-    settle_quantities,
-)
+from .quantity import Expression, Scalar, Values, check_direction, quantities, resolve, settle
+from .schema import About, settle_fields
 
 JOINTS = ("revolute", "prismatic")
-UNITS = {  # by the kind of a joint
-    "revolute": {"position": "rad", "velocity": "rad/s", "torque": "N m"},
-    "prismatic": {"position": "m", "velocity": "m/s", "torque": "N"},
-}
+Dh = partial(About, group="geometry")
+Body = partial(About, group="body")
+Limit = partial(About, group="limits")
 VARIABLE = re.compile(r"(q|qd|qdd)([1-9][0-9]*)")  # names of joint variables in equations
 
 
@@ -40,41 +32,57 @@ class Link:
     DH vector p_i) and `inertia` about the centre of mass, or by its ten `linear` parameters.
     """
 
-    joint: str = "revolute"
-    name: str | None = None
-    joint_name: str | None = None
+    joint: Annotated[str, About("revolute or prismatic")] = "revolute"
+    name: Annotated[str | None, About("link1, link2, ...")] = None
+    joint_name: Annotated[str | None, About("joint1, joint2, ...")] = None
     # Denavit-Hartenberg
-    d: Scalar = 0.0
-    a: Scalar = 0.0
-    alpha: Scalar = 0.0
-    theta: Scalar = 0.0
-    offset: Scalar = 0.0
+    d: Annotated[Scalar, Dh("along z", "m")] = 0.0
+    a: Annotated[Scalar, Dh("along x", "m")] = 0.0
+    alpha: Annotated[Scalar, Dh("about x", "rad")] = 0.0
+    theta: Annotated[Scalar, Dh("about z, of a prismatic joint", "rad")] = 0.0
+    offset: Annotated[Scalar, Dh("added to q", "{position}")] = 0.0
     # URDF
-    parent: str | None = None
-    xyz: Any = None
-    rpy: Any = None
-    axis: Any = None
-    mimic: tuple[str, Scalar, Scalar] | None = None  # leader joint, multiplier, offset
+    parent: Annotated[str | None, About("link that carries the joint; the base")] = None
+    xyz: Annotated[Any, Dh("of the joint in the parent's frame", "m", 3)] = None
+    rpy: Annotated[Any, Dh("of the joint in the parent's frame", "rad", 3)] = None
+    axis: Annotated[Any, Dh("of the joint in its own frame; z", "-", 3)] = None
+    mimic: Annotated[
+        tuple[str, Scalar, Scalar] | None,
+        About("q = multiplier (q of the leader) + offset", group="mimic"),
+    ] = None
     # body
-    mass: Scalar = 0.0
-    com: Any = None
-    com_factor: Scalar | None = None
-    inertia: Any = None  # Ixx Iyy Izz Ixy Iyz Ixz about the centre of mass
-    linear: Any = None
+    mass: Annotated[Scalar, Body("of the link", "kg", least=0.0)] = 0.0
+    com: Annotated[Any, Body("centre of mass in the link's frame", "m", 3)] = None
+    com_factor: Annotated[Scalar | None, Body("instead of com: times the DH vector", "-")] = None
+    inertia: Annotated[
+        Any, Body("Ixx Iyy Izz Ixy Iyz Ixz about com; or the first three, or 3x3", "kg m^2", 0)
+    ] = None
+    linear: Annotated[
+        Any,
+        Body("instead: m, m c, Ixx Ixy Iyy Ixz Iyz Izz about the origin", "SI", 0),
+    ] = None
     # joint
-    friction: Friction = Friction()
-    drive: Drive | None = None
-    limits: Any = None
-    velocity_limit: Scalar | None = None
-    effort_limit: Scalar | None = None
-    passive: bool = False  # no drive: moved by closures
+    friction: Annotated[Friction, About("on the joint's side")] = Friction()
+    drive: Annotated[Drive | None, About("on the motor's side")] = None
+    limits: Annotated[Any, Limit("lowest, highest q", "{position}", 2, feature="joint limits")] = (
+        None
+    )
+    velocity_limit: Annotated[
+        Scalar | None, Limit("either way", "{velocity}", feature="velocity limits")
+    ] = None
+    effort_limit: Annotated[
+        Scalar | None,
+        Limit("either way", "{torque}", label="torque limit", feature="effort limits"),
+    ] = None
+    passive: Annotated[
+        bool,
+        About("no drive: moved by closures", group="passive"),
+    ] = False
 
     def __post_init__(self) -> None:
         what = f"joint type {shown(self.joint)} does not exist"
         one_of(self.joint, JOINTS, f"{what}, expected 'revolute' or 'prismatic'")
-        settle_quantities(self, "", d=1, a=1, alpha=1, theta=1, offset=1, mass=1, com_factor=1)
-        settle_quantities(self, "", velocity_limit=1, effort_limit=1, com=3, xyz=3, rpy=3, axis=3)
-        settle_quantities(self, "", limits=2)
+        settle_fields(self, "")
         settle(self, passive=flag(self.passive, "passive"))
         if self.mimic is not None:
             given = tuple(self.mimic) if is_list(self.mimic) else ()
@@ -132,8 +140,6 @@ class Link:
         check_direction(self.axis, "axis")
 
     def _check_body(self) -> None:
-        if isinstance(self.mass, float) and self.mass < 0:
-            raise ModelError(f"mass is {self.mass}, expected >= 0")
         if self.linear is not None:
             others = (self.com, self.com_factor, self.inertia)
             if self.mass != 0.0 or any(x is not None for x in others):
@@ -141,7 +147,7 @@ class Link:
                     "linear was given together with mass, com, com_factor or inertia",
                     "give the body once: either the ten linear parameters or mass, com, inertia",
                 )
-            settle_quantities(self, "", linear=10)
+            settle(self, linear=quantities(self.linear, 10, "linear"))
             return
         if self.com is not None and self.com_factor is not None:
             raise ModelError("both com and com_factor were given, expected one of them")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..arguments import choice, duplicate, flag, is_list, is_word, one_of, positive, strict
 from ..errors import ModelError, counted, shown
@@ -19,7 +19,7 @@ from .drive import Drive
 from .friction import Friction
 from .law import UserLaw, load_law
 from .link import VARIABLE, Link, inertia_entries
-from .pose import Pose, pose
+from .pose import Pose, Triple, pose
 from .quantity import (
     Expression,
     Scalar,
@@ -28,9 +28,9 @@ from .quantity import (
     quantity,
     resolve,
     settle,
-    settle_quantities,
     symbols_in,
 )
+from .schema import About, settle_fields
 from .spring import Spring
 
 if TYPE_CHECKING:
@@ -48,14 +48,12 @@ MOST_CONDITIONS = 60  # of all closures
 class Payload:
     """A body carried by the tool: mass, centre of mass and inertia in the tool frame."""
 
-    mass: Scalar
-    com: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
-    inertia: Any = None
+    mass: Annotated[Scalar, About("of the payload", "kg", least=0.0)]
+    com: Annotated[Triple, About("centre of mass in the tool frame", "m", 3)] = (0.0, 0.0, 0.0)
+    inertia: Annotated[Any, About("about com, as of a link", "kg m^2", 0)] = None
 
     def __post_init__(self) -> None:
-        settle_quantities(self, "payload.", mass=1, com=3)
-        if isinstance(self.mass, float) and self.mass < 0:
-            raise ModelError(f"payload.mass is {self.mass}, expected >= 0")
+        settle_fields(self, "payload.")
         settle(self, inertia=inertia_entries(self.inertia))
 
     def body(self, values: Values, fn: Functions) -> Inertia:
@@ -105,30 +103,40 @@ class Model:
     in its URDF file: nothing is computed with them, and equal models may differ in them.
     """
 
-    name: str
-    convention: str
-    links: tuple[Link, ...]
-    gravity: tuple[Scalar, Scalar, Scalar] = GRAVITY
-    base: Pose = Pose()
-    tool: Pose = Pose()
-    tool_link: str | None = None
-    tool_name: str = "tool"
-    base_name: str = "base"
-    payload: Payload | None = None
-    gear_matrix: tuple[tuple[Scalar, ...], ...] | None = None
-    rotors: str = "reflected"
-    values: Mapping[str, float] = field(default_factory=dict)
-    configurations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    frames: tuple[NamedFrame, ...] = ()
-    springs: tuple[Spring, ...] = ()
-    loads: tuple[UserLaw, ...] = ()
-    closures: tuple[Closure, ...] = ()
-    closure_tolerance: float | None = None
-    closure_condition: float = 1e6
-    closure_nan: bool = False
-    description: str = ""
-    findings: tuple[Finding, ...] = ()
-    kept_elements: KeptElements | None = field(default=None, compare=False, repr=False)
+    name: Annotated[str, About("of the robot")]
+    convention: Annotated[str, About("standard, modified or urdf")]
+    description: Annotated[str, About("what it is and where its numbers are from")] = ""
+    gravity: Annotated[Triple, About("acceleration of free fall", "m/s^2", 3)] = GRAVITY
+    base: Annotated[Pose, About("of the first joint in the reference frame")] = Pose()
+    tool: Annotated[Pose, About("in the frame of tool_link")] = Pose()
+    tool_link: Annotated[str | None, About("that carries the tool; the last")] = None
+    tool_name: Annotated[str, About("of the tool's frame")] = "tool"
+    base_name: Annotated[str, About("of the base")] = "base"
+    gear_matrix: Annotated[
+        tuple[tuple[Scalar, ...], ...] | None, About("motor by joint speeds; the gears")
+    ] = None
+    rotors: Annotated[str, About("reflected, or full: bodies that spin")] = "reflected"
+    closure_tolerance: Annotated[
+        float | None, About("what counts as closed; by the size of the mechanism", "m or rad", 0)
+    ] = None
+    closure_condition: Annotated[float, About("of loops that are computed with", "-", 0)] = 1e6
+    closure_nan: Annotated[bool, About("true: singular samples are NaN, no error")] = False
+    payload: Annotated[Payload | None, About("carried by the tool")] = None
+    values: Annotated[Mapping[str, float], About("of the symbols")] = field(default_factory=dict)
+    configurations: Annotated[
+        Mapping[str, tuple[float, ...]], About("named positions, one entry per joint")
+    ] = field(default_factory=dict)
+    links: Annotated[
+        tuple[Link, ...], About("with the joints that move them, from the base on", key="link")
+    ]
+    frames: Annotated[tuple[NamedFrame, ...], About("fixed to links", key="frame")] = ()
+    springs: Annotated[tuple[Spring, ...], About("between links, at joints", key="spring")] = ()
+    closures: Annotated[tuple[Closure, ...], About("that make loops", key="closure")] = ()
+    loads: Annotated[tuple[UserLaw, ...], About("laws of one's own", key="load")] = ()
+    findings: Annotated[tuple[Finding, ...], About("remarks of its author", key="finding")] = ()
+    kept_elements: Annotated[
+        KeptElements | None, About("of the URDF it was read from", key=None)
+    ] = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         convention_named(self.convention)
@@ -138,7 +146,7 @@ class Model:
         if not self.links:
             raise ModelError(f"robot {self.name!r} has no links, expected at least one")
         choice(self.rotors, "rotors", ROTORS)
-        settle_quantities(self, "", gravity=3)
+        settle_fields(self, "")
         settle(self, base=pose(self.base, "base"), tool=pose(self.tool, "tool"))
         settle(self, links=tuple(_named(link, i) for i, link in enumerate(self.links)))
         self._check_names()
@@ -349,7 +357,7 @@ class Model:
                 )
         settle(self, gear_matrix=matrix)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         state = {f: getattr(self, f) for f in self.__dataclass_fields__}
         plain = {name: dict(state[name]) for name in ("values", "configurations")}
         return partial(Model, **state | plain), ()

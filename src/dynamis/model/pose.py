@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from ..arguments import is_list
 from ..errors import ModelError, shown
@@ -10,8 +10,10 @@ from ..spatial.frames import Frame, from_matrix, from_xyz_rpy
 from ..spatial.functions import MATH, Functions
 from ..spatial.rotations import multiply, rpy_from_rotation, transpose
 from ..spatial.vectors import cross, dot
-from .quantity import Scalar, Values, quantities, quantity, resolve, settle_quantities
+from .quantity import Scalar, Values, quantities, quantity, resolve
+from .schema import About, settle_fields
 
+Triple = tuple[Scalar, Scalar, Scalar]
 ORTHONORMAL = 1e-6  # how far R^T R may be from the identity in a matrix typed by hand
 
 
@@ -19,11 +21,11 @@ ORTHONORMAL = 1e-6  # how far R^T R may be from the identity in a matrix typed b
 class Pose:
     """Origin `xyz` and roll, pitch, yaw `rpy` about fixed axes; symbols are allowed."""
 
-    xyz: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
-    rpy: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
+    xyz: Annotated[Triple, About("origin", "m", 3)] = (0.0, 0.0, 0.0)
+    rpy: Annotated[Triple, About("roll, pitch, yaw", "rad", 3)] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        settle_quantities(self, "", xyz=3, rpy=3)
+        settle_fields(self, "")
 
     def frame(self, values: Values, fn: Functions = MATH) -> Frame:
         """The pose as a frame over the caller's scalars."""

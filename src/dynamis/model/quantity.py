@@ -120,17 +120,6 @@ def settle(data: Any, **changes: Any) -> None:
         object.__setattr__(data, name, value)
 
 
-def settle_quantities(data: Any, where: str, **counts: int) -> None:
-    """Read fields of frozen data as that many quantities; None stays where it is the default."""
-    for name, count in counts.items():
-        value = getattr(data, name)
-        if value is None and data.__dataclass_fields__[name].default is None:
-            continue
-        place = f"{where}{name}"
-        read = quantity(value, place) if count == 1 else quantities(value, count, place)
-        settle(data, **{name: read})
-
-
 def check_direction(axis: Any, where: str) -> None:
     """Refuse a direction that has symbols, or none."""
     if any(isinstance(x, Expression) for x in axis or ()):

@@ -13,11 +13,12 @@ l is the distance of two points, each fixed in a link or in the base. F pulls th
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from ..arguments import choice, is_list, strict
 from ..errors import ModelError, counted, shown
-from .quantity import Scalar, quantities, quantity_text, settle, settle_quantities
+from .quantity import Scalar, quantities, quantity_text, settle
+from .schema import About, settle_fields
 
 ENDS = ("from_", "from_point", "to", "to_point", "rest_length")
 KINDS: Mapping[str, tuple[str, ...]] = {  # the fields each kind has
@@ -49,24 +50,28 @@ class Spring:
     `lengths`. In a file `from_` is written `from`.
     """
 
-    kind: str = "linear"
-    name: str | None = None
-    from_: str | None = None
-    from_point: Any = (0.0, 0.0, 0.0)
-    to: str | None = None
-    to_point: Any = (0.0, 0.0, 0.0)
-    joint: str | None = None
-    stiffness: Scalar = 0.0
-    rest_length: Scalar = 0.0
-    rest_angle: Scalar = 0.0
-    preload: Scalar = 0.0
-    damping: Scalar = 0.0
-    law: str = "pull"
-    force: Scalar = 1.0
-    gas_length: Scalar | None = None
-    exponent: Scalar = 1.0
-    lengths: Any = None
-    forces: Any = None
+    kind: Annotated[str, About("linear, torsion or gas")] = "linear"
+    name: Annotated[str | None, About("spring1, spring2, ...")] = None
+    from_: Annotated[str | None, About("link, or the base", key="from", label="from")] = None
+    from_point: Annotated[Any, About("in its frame", "m", 3)] = (0.0, 0.0, 0.0)
+    to: Annotated[str | None, About("link, or the base")] = None
+    to_point: Annotated[Any, About("in its frame", "m", 3)] = (0.0, 0.0, 0.0)
+    joint: Annotated[str | None, About("torsion: where it sits", label="at joint")] = None
+    stiffness: Annotated[Scalar, About("linear, torsion", "{stiffness}", least=0.0)] = 0.0
+    rest_length: Annotated[Scalar, About("without force", "m")] = 0.0
+    rest_angle: Annotated[Scalar, About("torsion: without torque", "rad")] = 0.0
+    preload: Annotated[Scalar, About("at rest", "{torque}")] = 0.0
+    damping: Annotated[Scalar, About("per rate of the length or angle", "{viscous}", least=0.0)] = (
+        0.0
+    )
+    law: Annotated[str, About("gas: pull, push or table", label="gas law")] = "pull"
+    force: Annotated[Scalar, About("gas: at rest_length; times the table", "N")] = 1.0
+    gas_length: Annotated[
+        Scalar | None, About("of the gas at rest_length, in travel of the piston", "m", above=0.0)
+    ] = None
+    exponent: Annotated[Scalar, About("gas: 1 is isothermal", "-", above=0.0)] = 1.0
+    lengths: Annotated[Any, About("table: rising", "m", 0)] = None
+    forces: Annotated[Any, About("table: at these lengths", "N", 0)] = None
 
     @staticmethod
     def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,13 +90,7 @@ class Spring:
                     f"{self.kind!r} does not have; it has "
                     f"{', '.join(x.rstrip('_') for x in own)}"
                 )
-        points = dict.fromkeys(("from_point", "to_point"), 3)
-        numbers = ("stiffness", "rest_length", "rest_angle", "preload", "damping", "force")
-        settle_quantities(self, "spring.", **points, **dict.fromkeys(numbers, 1))
-        settle_quantities(self, "spring.", gas_length=1, exponent=1)
-        for name in ("stiffness", "damping"):
-            if isinstance(value := getattr(self, name), float) and value < 0.0:
-                raise ModelError(f"spring.{name} is {value}, expected >= 0")
+        settle_fields(self, "spring.")
         if self.kind == "gas":
             self._check_gas()
 
@@ -112,9 +111,6 @@ class Spring:
                 "spring.gas_length is missing: the length of the gas column at rest_length, in "
                 "units of the piston's travel"
             )
-        for name in ("gas_length", "exponent"):
-            if isinstance(value := getattr(self, name), float) and not value > 0.0:
-                raise ModelError(f"spring.{name} is {value}, expected above 0")
         if isinstance(self.force, float) and self.force < 0.0:
             raise ModelError(f"spring.force is {self.force}, expected >= 0: the law has the sign")
 

@@ -1,26 +1,44 @@
 """A map of a workspace: where the tool can be in a plane, coloured by conditioning."""
 
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..arguments import checked, known_options
+from ..arguments import checked
 from ..errors import OptionError, shown
 from ..ik.workspace import PLANES, Workspace, workspace
 from ..robot import Robot
 from .figure import INK, SOFT, Picture, check_save, plain, save
 
-OPTIONS = ("plane", "at", "q0", "points", "extent", "task", "limits")
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..robot.keywords import Task
+
 CURVES = {"serial (type 1)": ("#d9822b", "--"), "parallel (type 2)": ("#b3261e", "-")}
 CLEARLY = 3.0  # times the other condition number, from which a change of sign is of the serial kind
 STEEP = 5.0  # times the median, beyond which a curve is not sought: a change of sign at infinity
 
 
 @checked
-def plot_workspace(robot: Robot, path: Any = None, ax: Any = None, **options: Any) -> Figure:
+def plot_workspace(
+    robot: Robot,
+    path: str | Path | None = None,
+    ax: Axes | None = None,
+    *,
+    plane: str | None = None,
+    at: float | None = None,
+    q0: "ArrayLike | None" = None,
+    points: int = 81,
+    extent: Sequence[Sequence[float]] | np.ndarray | None = None,
+    task: "Task" = None,
+    limits: bool = True,
+) -> Figure:
     """A map of where the tool can be in a plane; colours from singular (0) to isotropic (1).
 
     Options are those of `dynamis.ik.workspace.workspace`: plane, at, q0, points, extent, task,
@@ -29,7 +47,7 @@ def plot_workspace(robot: Robot, path: Any = None, ax: Any = None, **options: An
     check_save(path)
     if ax is not None and (not isinstance(ax, Axes) or ax.name == "3d"):
         raise OptionError(f"ax is {shown(ax)}, expected flat matplotlib axes or None")
-    found = workspace(robot, **known_options(options, OPTIONS))
+    found = workspace(robot, plane, at, q0, points, extent, task, limits)
     figure: Any = Picture(figsize=(6.8, 5.8), layout="constrained") if ax is None else ax.figure
     axes = figure.add_subplot() if ax is None else ax
     _draw(figure, axes, found)

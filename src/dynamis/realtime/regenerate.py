@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import control, templates
 from ..control.law import Law
+from ..digest import as_defined
 from ..export.c_function import remarks
 from ..export.export import robot_file
 from .reference_file import reference_text
@@ -39,7 +40,7 @@ def repeatable(law: Law) -> bool:
     kind = type(law.controller)
     if not dataclasses.is_dataclass(kind):
         return False
-    ours = getattr(control, kind.__name__, None) is kind
+    ours = getattr(control, kind.__name__, None) is kind and as_defined(law.controller)
     inside = law.reference is None or reference_text(law.reference) is not None
     values = [value for name, value in fields(law.controller).items() if name != "model"]
     values += options_of(law).values()

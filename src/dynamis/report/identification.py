@@ -15,7 +15,7 @@ from ..identify.feasible import links_of
 from ..identify.processing import Processing, band, spectrum
 from ..identify.verdict import validated
 from ..logs.log import Log
-from ..model.link import UNITS
+from ..model.schema import UNITS
 from .chart import ChartSeries, Panel, chart
 from .page import Page, few
 

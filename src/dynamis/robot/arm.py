@@ -315,7 +315,7 @@ class DriveArm(Arm):
         robot: "Robot | None" = None,
     ):  # fmt: skip
         super().__init__(chain, fn, lean)
-        self.n, self.robot = len(chain.active), robot
+        self.n, self.robot = len(chain.driven), robot
         self._near, self._known = near, dict[Any, Placed]()
         self._measured: Placed | None = None
 

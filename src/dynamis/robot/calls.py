@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, update_wrapper
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,14 +15,21 @@ from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
 from ..compile.libraries import evaluate_elsewhere, like, origins
 from ..compile.service import Code, compiling
 from ..errors import OptionError, SingularError, did_you_mean
-from ..lazy import LOCK, cached_property
+from ..lazy import LOCK, cached_property, once
 from ..model.chain import Chain, chain
 from ..model.model import Model
 from .closing import drive_hint, refuse_open
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-class fast:  # noqa: N801  reads as the decorator it is
-    """A method of Robot that is bound as a C callable.
+
+def fast(method: F) -> F:
+    """A method of Robot that is bound as a C callable; of the same type, for a type checker."""
+    return FastMethod(method)  # type: ignore[return-value]
+
+
+class FastMethod:
+    """A method that is bound as a C callable.
 
     A call it has no code for goes to the Python method, which compiles and installs the code; from
     then on arrays and lists go straight to it. What is wrong or rare goes to the method too.
@@ -32,8 +39,7 @@ class fast:  # noqa: N801  reads as the decorator it is
         code: Any = method.__code__  # type: ignore[attr-defined]
         self.parameters = code.co_varnames[1 : code.co_argcount]
         self.defaults = method.__defaults__ or ()  # type: ignore[attr-defined]
-        method.__dict__["__signature__"] = _with_options(signature(method))
-        self.method = strict(method)
+        self.method = strict(with_call_options(method))
         update_wrapper(self, method)  # type: ignore[arg-type]
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -51,14 +57,24 @@ class fast:  # noqa: N801  reads as the decorator it is
         return callable_
 
 
-def _with_options(own: Signature) -> Signature:
-    """A signature with the options of every call by name."""
-    *parameters, _ = own.parameters.values()  # the last is **options
-    options = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default)
-        for name, default in arrays.CALL_OPTIONS.items()
-    ]
-    return own.replace(parameters=(*parameters, *options))
+def with_keywords(known: Mapping[str, Any]) -> Callable[[F], F]:
+    """A method, with the names that its last parameter ** takes in the signature `help` shows."""
+
+    def shown_with(method: F) -> F:
+        own = signature(method)
+        *parameters, _ = own.parameters.values()
+        by_name = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default)
+            for name, default in known.items()
+            if name not in own.parameters
+        ]
+        method.__dict__["__signature__"] = own.replace(parameters=(*parameters, *by_name))
+        return method
+
+    return shown_with
+
+
+with_call_options = with_keywords(arrays.CALL_OPTIONS)
 
 
 class Calls:
@@ -179,6 +195,14 @@ class Calls:
             "give the links it moves an inertia about its axis, or the joint a rotor inertia",
         )
 
+    def refuse_immovable(self, q: Any) -> None:
+        """Raise where a motion cannot begin at one q: M or the loops are singular."""
+        if not self.model.closures:
+            return self.refuse_singular(q)
+        rest = {"q": q, "qd": np.zeros(self.model.n), "tau": np.zeros(self.model.n)}
+        if not np.isfinite(self.interpreted("forward_dynamics", rest)).all():
+            self("forward_dynamics", rest, {})  # which says what is wrong
+
     def by_columns(
         self, kernel: Kernel, arguments: Mapping[str, Any], options: Mapping[str, Any]
     ) -> Any:
@@ -277,8 +301,10 @@ class Calls:
         from ..compile.interpreter import interpret
         from ..compile.programs import program
 
-        results = interpret(program(kernel, self.model, "parameters" in names), checked)
-        return arrays.stored(results, options)
+        given = "parameters" in names
+        made = partial(program, kernel, self.model, given)
+        found = once(self, ("program", kernel.key, given), made)
+        return arrays.stored(interpret(found, checked), options)
 
 
 def _each(result: Any) -> tuple:

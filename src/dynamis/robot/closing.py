@@ -11,7 +11,7 @@ from ..compile.arrays import as_batch
 from ..compile.kernels import input_shape
 from ..dynamics.coordinates import Closed
 from ..dynamics.mobility import known_assemblies, model_mobility
-from ..errors import ClosureError, ModelError, SingularError, worded
+from ..errors import ClosureError, ModelError, OptionError, SingularError, counted, worded
 from ..lazy import once
 from ..model.chain import Chain
 from ..model.model import Model
@@ -51,9 +51,23 @@ def tree_of(robot: "Robot") -> "Robot":
     return once(robot, "tree", robot.without_closures) if robot.model.closures else robot
 
 
-def undriven(robot: "Robot") -> list[str]:
+def undriven(robot: "Robot | Calls") -> list[str]:
     """Names of independent joints that no drive moves."""
-    return [robot.joint_names[k] for k in robot.independent if k not in robot.driven]
+    model, found = robot.model, robot.chain.mobility
+    own = range(model.n) if found is None else found.independent
+    return [model.joint_names[k] for k in own if k not in model.driven]
+
+
+def refuse_undriven(robot: "Robot | Calls") -> None:
+    """Refuse a mechanism whose drives do not decide every motion."""
+    model, found = robot.model, robot.chain.mobility
+    if idle := undriven(robot):
+        dof = model.n if found is None else len(found.independent)
+        raise OptionError(
+            f"robot {model.name!r} has {counted(dof, 'degree')} of freedom and drives for "
+            f"{dof - len(idle)}: no torques give every motion of {', '.join(idle)}",
+            "drive these joints (passive = false), or use forward_dynamics",
+        )
 
 
 TORQUES = "{0} = np.zeros(robot.n); {0}[..., robot.driven] = ..., zero for passive joints"
@@ -91,7 +105,7 @@ def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndar
 
     Z^T of those of all joints, qd = Z qd_i, shared by the drives: least |tau_a|, Z_a^T tau_a given.
     """
-    robot._check_drives()
+    refuse_undriven(robot)
     own, drives = list(robot.independent), list(robot.driven)
     q, qd, qdd = (
         as_batch(x, name, (robot.n,), f"robot {robot.name!r}", partial(drive_hint, robot))

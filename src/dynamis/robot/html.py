@@ -1,26 +1,31 @@
 """A robot in tables: its geometry and bodies as cells, and all of it in a notebook cell."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
 from ..model.closure import CLOSURE_COLUMNS, closure_texts
 from ..model.dh.table import dh_table
+from ..model.drive import Drive
+from ..model.friction import CONSTANTS, Friction
+from ..model.law import UserLaw
 from ..model.link import Link
 from ..model.model import Model
 from ..model.quantity import Expression, quantity_text
+from ..model.schema import About, is_default, schema
 from ..model.spring import SPRING_COLUMNS, spring_row
 from ..spatial.inertia import entries, from_linear, to_com
 from ..spatial.vectors import ZERO, Z
 from ..tables import html_table
 
 ROUNDING = 1e-12  # of the largest of several numbers
-LIMITS = ("limits", "velocity_limit", "effort_limit")
+Cells = tuple[tuple[str, ...], ...]
+Column = tuple[About, list[Any]]  # a field of every link
 CELL = "padding:0.2em 0.9em 0.2em 0;text-align:left;white-space:nowrap"
 
 
 def robot_html(model: Model) -> str:
-    """Name, joints, bodies and springs as a small piece of HTML."""
+    """Name, joints, bodies, friction, drives, limits and springs as a small piece of HTML."""
     parts = [f"<h3>{escape(model.name)}</h3>"]
     if model.description:
         parts.append(f"<p>{escape(model.description)}</p>")
@@ -32,22 +37,13 @@ def robot_html(model: Model) -> str:
     if passive:
         facts += f"; passive: {', '.join(passive)}"
     parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(bodies(model))]
-    if any(getattr(link, name) is not None for link in model.links for name in LIMITS):
-        parts.append(_table(_limits(model)))
+    parts += [_table(cells) for cells in joint_parts(model).values()]
     if rows := closure_texts(model):
         parts.append(_table((CLOSURE_COLUMNS, *rows)))
     if model.springs:
         rows = (spring_row(spring, model.base_name) for spring in model.springs)
         parts.append(_table((SPRING_COLUMNS, *rows)))
     return f'<div class="dynamis-robot">{"".join(parts)}</div>'
-
-
-def _limits(model: Model) -> tuple[tuple[str, ...], ...]:
-    rows = []
-    for link in model.links:
-        given = (getattr(link, name) for name in LIMITS)
-        rows.append((str(link.joint_name), *("" if x is None else quantity_text(x) for x in given)))
-    return ("joint", "limits", "velocity limit", "torque limit"), *rows
 
 
 def _table(cells: tuple[tuple[str, ...], ...]) -> str:
@@ -67,6 +63,53 @@ def geometry(model: Model) -> tuple[tuple[str, ...], ...]:
         parent = link.parent or model.base_name
         rows.append((str(link.joint_name), link.joint, parent, *map(quantity_text, vectors)))
     return (("joint", "type", "parent", "xyz", "rpy", "axis"), *rows)
+
+
+def joint_parts(model: Model) -> dict[str, Cells]:
+    """Friction, drives and limits of the joints by title: every field that some joint gives."""
+    limits = [name for name, own in schema(Link).items() if own.group in ("limits", "mimic")]
+    frictions = [link.friction for link in model.links]
+    constants = (
+        (own, [x.constants.get(name) for x in frictions])
+        for name, own in CONSTANTS.items()
+        if any(name in x.constants for x in frictions)
+    )
+    parts: dict[str, list[Column]] = {
+        "friction, on the joint's side": [*_columns(Friction, frictions), *constants],
+        "drives, on the motor's side": [*_columns(Drive, [x.drive for x in model.links])],
+        "limits": [*_columns(Link, model.links, limits)],
+    }
+    kinds = {link.joint for link in model.links}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    found: dict[str, Cells] = {}
+    for title, columns in parts.items():
+        heads = (own.label + _unit(own.unit_of(kind)) for own, _ in columns)
+        rows = zip(model.tree_joint_names, *(map(_cell, x) for _, x in columns), strict=True)
+        if columns:
+            found[title] = (("joint", *heads), *rows)
+    return found
+
+
+def _columns(
+    kind: type, parts: Sequence[Any], names: Sequence[str] | None = None
+) -> Iterator[Column]:
+    """Fields of parts of links (or those named), where one of them is not as by default."""
+    for name, own in schema(kind).items():
+        given = own.key is not None and (names is None or name in names)
+        if given and not all(x is None or is_default(x, name) for x in parts):
+            yield own, [None if x is None else getattr(x, name) for x in parts]
+
+
+def _unit(unit: str) -> str:
+    return f" ({unit})" if unit not in ("", "-") else ""
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, UserLaw):
+        return value.name
+    if isinstance(value, tuple) and isinstance(value[0], str):  # a mimic
+        return f"{quantity_text(value[1])} {value[0]} + {quantity_text(value[2])}"
+    return "" if value is None else quantity_text(value, " / ")
 
 
 def bodies(model: Model) -> tuple[tuple[str, ...], ...]:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final, overload
 
 import numpy as np
 
@@ -13,10 +13,7 @@ from ..arguments import (
     checked,
     choice,
     flag,
-    is_list,
-    is_word,
     known_options,
-    number,
     one_of,
     strict,
 )
@@ -24,7 +21,6 @@ from ..compile import arrays
 from ..compile.kernels import (
     FORWARD_METHODS,
     INVERSE_METHODS,
-    KERNELS,
     OPTIMISE,
     RECURSIONS,
     WRENCH,
@@ -37,17 +33,16 @@ from ..dynamics.mobility import first_assembly
 from ..errors import (
     ModelError,
     OptionError,
-    ShapeError,
     SymbolError,
     counted,
-    did_you_mean,
     shown,
     warn,
 )
 from ..lazy import cached_property
 from ..model.chain import Chain
 from ..model.check.finding import Findings
-from ..model.friction import Friction
+from ..model.drive import Drive
+from ..model.friction import LAWS, Friction
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import (
@@ -55,26 +50,24 @@ from ..model.parameters import (
     parameter_names,
     parameter_values,
     refuse_taken,
-    with_parameters,
 )
 from ..model.pose import pose
 from ..model.quantity import resolve
-from ..spatial.frames import compose
-from ..spatial.functions import MATH
-from .calls import Calls, fast, no_attribute
-from .closing import (
-    closed_terms,
-    loop_arrays,
-    refuse_immobile,
-    refuse_open,
-    refuse_unclosed,
-    undriven,
-)
+from ..model.schema import schema
+from ..model.spring import Spring
+from . import terms, variations
+from .calls import Calls, fast, no_attribute, with_call_options, with_keywords
+from .closing import refuse_immobile, refuse_undriven
+from .placing import place_of, refuse_coupled, refuse_motorless, seen_from
 
 if TYPE_CHECKING:
+    from types import EllipsisType
+    from typing import Unpack
+
     import casadi
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, DTypeLike
 
     from ..base.base_parameters import BaseParameters, Significance
     from ..compile.program import Cost, Program
@@ -84,11 +77,34 @@ if TYPE_CHECKING:
     from ..ik.batch import PoseSolutions
     from ..ik.singularity import Singularity
     from ..ik.solve import Solutions
+    from ..model.dh.axes import Axis
     from ..model.dh.table import DhTable
+    from .keywords import (
+        ArrayKernel,
+        DriveFields,
+        FrictionFields,
+        IkOptions,
+        LinkFields,
+        ManyKernel,
+        ManyOptions,
+        ManyPoses,
+        Method,
+        ModelFields,
+        NamedOptions,
+        OnePose,
+        Options,
+        PerJoint,
+        PoseLike,
+        Quantities,
+        Quantity,
+        SpringFields,
+        Task,
+        Three,
+    )
 
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
-FRAMES = ("base", "tool")
 PARAMETERS = ("inline", "argument")
+CONSTANTS = tuple(name for law in LAWS.values() for name in law)  # of friction
 
 
 @strict
@@ -116,7 +132,7 @@ class Robot:
             if model.springs:
                 refuse_coincident(self.chain, [str(spring.name) for spring in model.springs])
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model,)
 
     @classmethod
@@ -126,10 +142,10 @@ class Robot:
         *,
         convention: str | None = None,
         links: Sequence[Link] = (),
-        gravity: Any = GRAVITY,
-        base: Any = None,
-        tool: Any = None,
-        **rest: Any,
+        gravity: "Quantities" = GRAVITY,
+        base: "PoseLike" = None,
+        tool: "PoseLike" = None,
+        **rest: "Unpack[ModelFields]",
     ) -> "Robot":
         """A robot from a DH table; `convention` is "standard" or "modified", never guessed.
 
@@ -143,28 +159,21 @@ class Robot:
                 "say convention='standard' (Denavit-Hartenberg) or 'modified' (Craig): the numbers "
                 "of one are wrong in the other",
             )
-        model = Model(
-            name=name,
-            convention=convention,
-            links=links,  # type: ignore[arg-type]
-            gravity=gravity,
-            base=pose(base, "base"),
-            tool=pose(tool, "tool"),
-            **rest,
-        )
-        return cls(model)
+        fields: Any = {"links": links, "gravity": gravity, **rest}
+        poses = {"base": pose(base, "base"), "tool": pose(tool, "tool")}
+        return cls(Model(name=name, convention=convention, **poses, **fields))
 
     @classmethod
     @checked
     def from_axes(
         cls,
         name: str,
-        axes: Sequence[Any],
+        axes: "Sequence[Axis | tuple[str, Sequence[float], Sequence[float]]]",
         *,
         convention: str = "modified",
-        base: Any = None,
-        tool: Any = None,
-        **rest: Any,
+        base: "PoseLike" = None,
+        tool: "PoseLike" = None,
+        **rest: "Unpack[ModelFields]",
     ) -> "Robot":
         """A robot from its joint axes by the Denavit-Hartenberg procedure, without bodies yet.
 
@@ -308,22 +317,28 @@ class Robot:
     # -- kinematics --------------------------------------------------------------------------------
 
     @fast
-    def fk(self, q: "ArrayLike", link: str | None = None, **options: Any) -> np.ndarray:
+    def fk(
+        self, q: "ArrayLike", link: str | None = None, **options: "Unpack[Options]"
+    ) -> np.ndarray:
         """Pose of the tool (or of a named link) in the reference frame, (..., 4, 4)."""
-        return self._calls("fk", {"q": q}, options, {"link": link}, **self._place(link))
+        return self._calls("fk", {"q": q}, options, {"link": link}, **place_of(self._calls, link))
 
     @fast
-    def frames(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def frames(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """Base and link frames in the user's own frames (DH or URDF), (..., links + 1, 4, 4)."""
         return self._calls("frames", {"q": q}, options)
 
     @fast
     def jacobian(
-        self, q: "ArrayLike", frame: str = "base", link: str | None = None, **options: Any
+        self,
+        q: "ArrayLike",
+        frame: str = "base",
+        link: str | None = None,
+        **options: "Unpack[Options]",
     ) -> np.ndarray:
         """J: (v, w) = J qd, linear rows first, in base or tool axes, (..., 6, n)."""
-        words = {"frame": frame, "link": link}
-        return self._calls("jacobian", {"q": q}, options, words, **self._seen_from(frame, link))
+        words, chosen = {"frame": frame, "link": link}, seen_from(self._calls, frame, link)
+        return self._calls("jacobian", {"q": q}, options, words, **chosen)
 
     @fast
     def jacobian_dot(
@@ -332,57 +347,26 @@ class Robot:
         qd: "ArrayLike",
         frame: str = "base",
         link: str | None = None,
-        **options: Any,
+        **options: "Unpack[Options]",
     ) -> np.ndarray:
         """dJ/dt along qd, (..., 6, n)."""
-        words, chosen = {"frame": frame, "link": link}, self._seen_from(frame, link)
+        words, chosen = {"frame": frame, "link": link}, seen_from(self._calls, frame, link)
         return self._calls("jacobian_dot", {"q": q, "qd": qd}, options, words, **chosen)
-
-    def _seen_from(self, frame: str, link: str | None) -> dict[str, Any]:
-        """Options of a Jacobian kernel; none for the default one."""
-        choice(frame, "frame", FRAMES)
-        if frame == "base" and link is None:
-            return {}
-        return {"frame": frame, "link": None, "offset": None} | self._place(link)
-
-    def _place(self, link: str | None) -> dict[str, Any]:
-        """Tree index and offset of a named frame; nothing for the tool."""
-        if link is None:
-            return {}
-        model, c = self.model, self.chain
-        links = {name: (i, c.bodies[i].user) for i, name in enumerate(model.link_names)}
-        frames = {frame.name: frame for frame in reversed(model.frames)}  # the first of a name
-        base = (-1, c.base)
-        places: dict[Any, Any] = {model.tool_name: (c.tip, c.tool), **frames}
-        places |= {model.base_name: base, **links}  # the later, the stronger
-        if not is_word(link, places):
-            named = (*model.link_names, *(f.name for f in model.frames))
-            names = dict.fromkeys((*named, model.tool_name, model.base_name))
-            raise OptionError(
-                f"robot {model.name!r} has no link {shown(link)}", did_you_mean(link, names)
-            )
-        place = places[link]
-        if isinstance(place, tuple):
-            i, offset = place
-        else:
-            i, body = base if place.link is None else links[place.link]
-            offset = compose(body, place.pose.frame(model.values))
-        return {"link": i, "offset": offset}
 
     # -- closed loops ------------------------------------------------------------------------------
 
     @fast
-    def closure_error(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def closure_error(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """How far every condition of the closures is from being met, m or rad, (..., rows)."""
         return self._calls("closure_error", {"q": q}, options)
 
     @fast
-    def closure_jacobian(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def closure_jacobian(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """J with d/dt closure_error = J qd, (..., rows, n)."""
         return self._calls("closure_jacobian", {"q": q}, options)
 
     @fast
-    def closure_status(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def closure_status(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """0: closed; 1: near a singular configuration of the drives; 2: not closed, (...,).
 
         Of an arm without closures: 0.
@@ -390,13 +374,15 @@ class Robot:
         return self._calls("closure_status", {"q": q}, options)
 
     @fast
-    def joint_rates(self, q: "ArrayLike", qd_active: "ArrayLike", **options: Any) -> np.ndarray:
+    def joint_rates(
+        self, q: "ArrayLike", qd_active: "ArrayLike", **options: "Unpack[Options]"
+    ) -> np.ndarray:
         """qd of all joints from those of the drives (`independent`), (..., n)."""
         return self._calls("joint_rates", {"q": q, "qd_active": qd_active}, options)
 
     @fast
     def joint_accelerations(
-        self, q: "ArrayLike", qd: "ArrayLike", qdd_active: "ArrayLike", **options: Any
+        self, q: "ArrayLike", qd: "ArrayLike", qdd_active: "ArrayLike", **options: "Unpack[Options]"
     ) -> np.ndarray:
         """qdd of all joints from those of the drives (`independent`), at qd (..., n), (..., n)."""
         arguments = {"q": q, "qd": qd, "qdd_active": qdd_active}
@@ -404,11 +390,15 @@ class Robot:
 
     @fast
     def drive_jacobian(
-        self, q: "ArrayLike", frame: str = "base", link: str | None = None, **options: Any
+        self,
+        q: "ArrayLike",
+        frame: str = "base",
+        link: str | None = None,
+        **options: "Unpack[Options]",
     ) -> np.ndarray:
         """J: (v, w) of the tool (the platform) = J times the rates of the drives, (..., 6, dof)."""
         words = {"frame": frame, "link": link}
-        chosen = self._seen_from(frame, link)
+        chosen = seen_from(self._calls, frame, link)
         return self._calls("drive_jacobian", {"q": q}, options, words, **chosen)
 
     @fast
@@ -419,18 +409,26 @@ class Robot:
         qdd: "ArrayLike",
         wrench: "ArrayLike | None" = None,
         link_forces: "ArrayLike | None" = None,
-        **options: Any,
+        **options: "Unpack[Options]",
     ) -> np.ndarray:
         """Forces and moments of the closures in a motion, (..., rows) as `closure_rows` names them.
 
         What the first link exerts on the second, in the axes of the first frame. A condition that
         others imply carries nothing.
         """
-        self._check_drives()
+        refuse_undriven(self._calls)
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "link_forces": link_forces}
         return self._calls("constraint_forces", arguments, options)
 
-    def assemble(self, q_active: "ArrayLike", **options: Any) -> np.ndarray:
+    def assemble(
+        self,
+        q_active: "ArrayLike",
+        *,
+        limits: bool | str = "passive",
+        q0: "ArrayLike | None" = None,
+        starts: int | None = None,
+        seed: int = 0,
+    ) -> np.ndarray:
         """Every assembly found with the drives (`independent`) at q_active (dof,), (k, n).
 
         Revolute joints come in (-pi, pi]. Limits of passive joints count; with `limits=True` all
@@ -439,10 +437,12 @@ class Robot:
         """
         from ..ik.assemble import assemble
 
-        return assemble(
-            self, q_active, **known_options(options, ("limits", "q0", "starts", "seed"))
-        )
+        return assemble(self, q_active, limits=limits, q0=q0, starts=starts, seed=seed)
 
+    @overload
+    def project(self, q: "ArrayLike", qd: None = None) -> np.ndarray: ...
+    @overload
+    def project(self, q: "ArrayLike", qd: "ArrayLike") -> tuple[np.ndarray, np.ndarray]: ...
     def project(self, q: "ArrayLike", qd: "ArrayLike | None" = None) -> Any:
         """The nearest configuration that closes, (..., n); with qd also the nearest rates."""
         from ..ik.assemble import project
@@ -451,8 +451,7 @@ class Robot:
 
     def without_closures(self) -> "Robot":
         """The tree with its closures taken out and every joint driven."""
-        links = tuple(replace(link, passive=False) for link in self.model.links)
-        return self._with_model(links=links, closures=())
+        return Robot(variations.without_closures(self.model))
 
     def with_closure_limits(
         self,
@@ -467,9 +466,8 @@ class Robot:
         there; with nan=True such samples of a batch are NaN instead, and `closure_status` tells
         which.
         """
-        given: dict[str, Any] = {"closure_tolerance": tolerance, "closure_condition": condition}
-        given["closure_nan"] = nan
-        return self._with_model(**{k: v for k, v in given.items() if v is not None})
+        given = {"tolerance": tolerance, "condition": condition, "nan": nan}
+        return Robot(variations.with_closure_limits(self.model, **given))
 
     @checked
     def with_home(self, q: "ArrayLike") -> "Robot":
@@ -478,17 +476,7 @@ class Robot:
         It starts from there unasked, and its control computer takes it to be in the assembly that
         leads to: drives alone do not tell.
         """
-        if not self.model.closures:
-            raise OptionError(
-                f"robot {self.name!r} has no closures: its home is q = 0",
-                "give q0= where it starts",
-            )
-        (place,) = self._calls.arrays({"q": q})
-        arrays.finite(arrays.one_sample(place, "q", (self.n,), f"robot {self.name!r}"), "q")
-        refuse_unclosed(self, place[None], np.zeros((1, self.n)))
-        rest = {k: v for k, v in self.model.configurations.items() if k != "home"}
-        known = {"home": tuple(place.tolist()), **rest}
-        return self._with_model(configurations=known)
+        return Robot(variations.with_home(self._calls, q))
 
     # -- dynamics ----------------------------------------------------------------------------------
 
@@ -498,13 +486,13 @@ class Robot:
         q: "ArrayLike",
         qd: "ArrayLike",
         qdd: "ArrayLike",
-        method: str = "newton-euler",
+        method: "Method" = "newton-euler",
         wrench: "ArrayLike | None" = None,
         base_motion: "ArrayLike | None" = None,
         link_forces: "ArrayLike | None" = None,
         temperature: "ArrayLike | None" = None,
         preload: "ArrayLike | None" = None,
-        **options: Any,
+        **options: "Unpack[Options]",
     ) -> np.ndarray:
         """tau = M qdd + C qd + g + friction + J^T wrench + sum J_i^T link_forces_i, (..., n).
 
@@ -532,21 +520,12 @@ class Robot:
             arguments["preload"] = preload
             if base_motion is not None:
                 raise OptionError("base_motion is not available for mechanisms with closures")
-            self._check_drives()
+            refuse_undriven(self._calls)
         elif preload is not None:
             raise OptionError(f"robot {self.name!r} has no closures: preload does nothing")
         if method == "newton-euler":
             return self._calls("inverse_dynamics", arguments, options, {"method": method})
         return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
-
-    def _check_drives(self) -> None:
-        """Refuse a mechanism whose drives do not decide every motion."""
-        if idle := undriven(self):
-            raise OptionError(
-                f"robot {self.name!r} has {counted(self.dof, 'degree')} of freedom and drives for "
-                f"{self.dof - len(idle)}: no torques give every motion of {', '.join(idle)}",
-                "drive these joints (passive = false), or use forward_dynamics",
-            )
 
     @fast
     def forward_dynamics(
@@ -554,11 +533,11 @@ class Robot:
         q: "ArrayLike",
         qd: "ArrayLike",
         tau: "ArrayLike",
-        method: str | None = None,
+        method: "Method | None" = None,
         wrench: "ArrayLike | None" = None,
         link_forces: "ArrayLike | None" = None,
         temperature: "ArrayLike | None" = None,
-        **options: Any,
+        **options: "Unpack[Options]",
     ) -> np.ndarray:
         """qdd from torques, (..., n); a singular mass matrix raises and names the joint.
 
@@ -572,7 +551,7 @@ class Robot:
                 f"method {method!r} is for arms without closures", "leave method out, or None"
             )
         if method == "articulated-body":
-            self._refuse_coupling(method)
+            refuse_coupled(self.model, self.chain, "articulated-body")
         arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench, "link_forces": link_forces}
         arguments["temperature"] = temperature
         chosen = {} if method is None else {"method": method}
@@ -583,20 +562,11 @@ class Robot:
             self._refuse_singular(q)
         return qdd
 
-    def _refuse_coupling(self, method: str) -> None:
-        c = self.chain
-        if c.coupling is not None or any(motor.coupled for motor in c.motors):
-            raise OptionError(
-                f"robot {self.model.name!r} couples its joints (mimic joints, a gear matrix or "
-                f"full rotors), which method {method!r} cannot follow",
-                "use method=None or a walker-orin method",
-            )
-
     def _refuse_singular(self, q: "ArrayLike") -> None:
         self._calls.refuse_singular(q)
 
     @fast
-    def mass_matrix(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def mass_matrix(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """M(q), reflected rotors included, (..., n, n).
 
         Of a mechanism with closures: over its independent joints, (..., dof, dof).
@@ -604,18 +574,20 @@ class Robot:
         return self._calls("mass_matrix", {"q": q}, options)
 
     @fast
-    def coriolis_matrix(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
+    def coriolis_matrix(
+        self, q: "ArrayLike", qd: "ArrayLike", **options: "Unpack[Options]"
+    ) -> np.ndarray:
         """C(q, qd) with Mdot - 2C skew, (..., n, n); with closures (..., dof, dof)."""
         return self._calls("coriolis_matrix", {"q": q, "qd": qd}, options)
 
     @fast
-    def gravity_torque(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def gravity_torque(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """g(q), without friction offsets, (..., n); with closures (..., dof)."""
         return self._calls("gravity_torque", {"q": q}, options)
 
     @fast
     def friction_torque(
-        self, qd: "ArrayLike", temperature: "ArrayLike | None" = None, **options: Any
+        self, qd: "ArrayLike", temperature: "ArrayLike | None" = None, **options: "Unpack[Options]"
     ) -> np.ndarray:
         """Friction of joints and motors by velocity, on the joint side, (..., n).
 
@@ -626,22 +598,26 @@ class Robot:
         return self._calls("friction_torque", arguments, options)
 
     @fast
-    def spring_torque(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def spring_torque(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """Torque that holds against the springs at rest, (..., n); not part of `gravity_torque`."""
         return self._calls("spring_torque", {"q": q}, options)
 
     @fast
-    def load_torque(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
+    def load_torque(
+        self, q: "ArrayLike", qd: "ArrayLike", **options: "Unpack[Options]"
+    ) -> np.ndarray:
         """Torque against loads of your own (`with_load`), (..., n); not in `gravity_torque`."""
         return self._calls("load_torque", {"q": q, "qd": qd}, options)
 
     @fast
-    def kinetic_energy(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
+    def kinetic_energy(
+        self, q: "ArrayLike", qd: "ArrayLike", **options: "Unpack[Options]"
+    ) -> np.ndarray:
         """Kinetic energy with the reflected rotors, (...,)."""
         return self._calls("kinetic_energy", {"q": q, "qd": qd}, options)
 
     @fast
-    def potential_energy(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def potential_energy(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """Potential energy of weights (zero at the reference origin) and springs, (...,).
 
         And of loads of your own that have an `energy`; the others add nothing.
@@ -649,83 +625,50 @@ class Robot:
         return self._calls("potential_energy", {"q": q}, options)
 
     @fast
-    def momentum(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
+    def momentum(self, q: "ArrayLike", qd: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """Linear then angular momentum of the links about the reference origin, (..., 6)."""
         return self._calls("momentum", {"q": q, "qd": qd}, options)
 
     @fast
-    def centroidal_momentum(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
+    def centroidal_momentum(
+        self, q: "ArrayLike", qd: "ArrayLike", **options: "Unpack[Options]"
+    ) -> np.ndarray:
         """Linear momentum, then angular momentum about the centre of mass, (..., 6)."""
         return self._calls("centroidal_momentum", {"q": q, "qd": qd}, options)
 
     @fast
-    def com(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def com(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """Centre of mass of the arm and its payload in the reference frame, (..., 3)."""
         return self._calls("com", {"q": q}, options)
 
     @fast
-    def com_jacobian(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    def com_jacobian(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """J with velocity of the centre of mass = J qd, (..., 3, n)."""
         return self._calls("com_jacobian", {"q": q}, options)
 
-    def operational_inertia(self, q: "ArrayLike", **options: Any) -> np.ndarray:
+    @with_call_options
+    def operational_inertia(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """(J M^-1 J^T)^-1 of the tool in base axes, (..., 6, 6).
 
         Directions in which the tool cannot move get zero (pseudo-inverse). Of a mechanism with
         closures: M and J are those of the independent joints (`drive_jacobian`).
         """
-        J = self.drive_jacobian(q)
-        M = self.mass_matrix(q)
-        self._refuse_singular(q)
-        with np.errstate(invalid="ignore"):
-            mobility = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
-        known = np.isfinite(mobility).all(axis=(-1, -2), keepdims=True)
-        inertia = np.linalg.pinv(np.where(known, mobility, 0.0), rcond=1e-10, hermitian=True)
-        return arrays.stored([np.where(known, inertia, np.nan)], options)
+        return arrays.stored([terms.operational_inertia(self, q)], options)
 
+    @with_call_options
     def torque_terms(
-        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: Any
+        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: "Unpack[NamedOptions]"
     ) -> dict[str, np.ndarray]:
         """Inertial, Coriolis, gravity, friction, spring and load parts of the torque, by name.
 
         `out` is a dictionary of arrays by the same names. Of a mechanism with closures: parts of
         the torques of the drives, to which the bodies and the friction of all joints contribute.
         """
-        if self.model.closures:
-            return self._named_parts(closed_terms(self, q, qd, qdd), options)
-        zero = np.zeros(self.n)
-        gravity, effects = self.gravity_torque(q), self._effect_torques(q, qd)
-        moving = self.inverse_dynamics(q, qd, zero)
-        inertial = self.inverse_dynamics(q, qd, qdd) - moving
-        coriolis = moving - gravity - sum(effects.values())
-        if self.rubs_under_load:
-            still, both = (self.load_friction(q, qd, a) for a in (zero, qdd))
-            coriolis, inertial = coriolis - still, inertial - (both - still)
-            effects["friction"] = effects["friction"] + both
-        parts = {"inertial": inertial, "coriolis": coriolis, "gravity": gravity} | effects
-        return self._named_parts(parts, options)
+        return terms.named_parts(terms.torque_terms(self, q, qd, qdd), options)
 
     def _effect_torques(self, q: "ArrayLike", qd: "ArrayLike") -> dict[str, np.ndarray]:
         """Torques of all joints, (..., n), for friction and whatever else acts on the robot."""
-        from ..dynamics.elements import EFFECTS
-
-        found = self._calls("effect_torques", {"q": q, "qd": qd}, {})
-        acting = [k for k, effect in enumerate(EFFECTS) if effect.acts(self.chain)]
-        return {EFFECTS[k].name: found[..., k, :] for k in acting}
-
-    def _named_parts(
-        self, given: Mapping[str, np.ndarray], options: Mapping[str, Any]
-    ) -> dict[str, np.ndarray]:
-        """Arrays by name, of one shape, in `out` if it is given."""
-        names, parts = tuple(given), np.broadcast_arrays(*given.values())
-        own = dict.fromkeys(names) if options.get("out") is None else options["out"]
-        if not isinstance(own, Mapping) or set(own) != set(names):
-            raise ShapeError(f"out is {shown(own)}, expected a dictionary of {', '.join(names)}")
-        rest = {key: value for key, value in options.items() if key != "out"}
-        return {
-            name: arrays.stored([part], {**rest, "out": own[name]})
-            for name, part in zip(names, parts, strict=True)
-        }
+        return terms.effect_torques(self._calls, q, qd)
 
     @property
     def rubs_under_load(self) -> bool:
@@ -733,13 +676,13 @@ class Robot:
         return self.model.rubs_under_load
 
     @fast
-    def load_shares(self, qd: "ArrayLike", **options: Any) -> np.ndarray:
+    def load_shares(self, qd: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:
         """Friction per transmitted torque, of the sign of the motion, (..., n): s of s |T|."""
         return self._calls("load_shares", {"qd": qd}, options)
 
     @fast
     def load_friction(
-        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: Any
+        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: "Unpack[Options]"
     ) -> np.ndarray:
         """What friction under load (`Friction.load`) adds to the torque, (..., n).
 
@@ -750,24 +693,14 @@ class Robot:
 
     @fast
     def motor_torque(
-        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: Any
+        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: "Unpack[Options]"
     ) -> np.ndarray:
         """Torque of every motor, behind the gears and with their efficiency, (..., n).
 
         Of a mechanism with closures: of the motors of its drives, zero for passive joints.
         """
-        self._check_drives()
-        for link, motor in zip(self.model.links, self.chain.motors, strict=True):
-            if motor.gear == 0.0:
-                raise OptionError(
-                    f"joint {link.joint_name!r} has gear 0: its motor torque is not defined"
-                )
-            if link.mimic is not None:
-                raise OptionError(
-                    f"joint {link.joint_name!r} mimics {link.mimic[0]!r}: which motor carries it "
-                    "is not defined",
-                    "lock it when loading",
-                )
+        refuse_undriven(self._calls)
+        refuse_motorless(self.model, self.chain)
         return self._calls("motor_torque", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     @fast
@@ -777,8 +710,8 @@ class Robot:
         qd: "ArrayLike",
         qdd: "ArrayLike",
         wrench: "ArrayLike | None" = None,
-        **options: Any,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        **options: "Unpack[ManyOptions]",
+    ) -> "Three":
         """(dtau_dq, dtau_dqd, dtau_dqdd), exact, each (..., n, n).
 
         `wrench` is that of `inverse_dynamics`: it stays, in the tool frame, while q changes. Of a
@@ -794,28 +727,18 @@ class Robot:
         qd: "ArrayLike",
         tau: "ArrayLike",
         wrench: "ArrayLike | None" = None,
-        **options: Any,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        **options: "Unpack[ManyOptions]",
+    ) -> "Three":
         """(dqdd_dq, dqdd_dqd, dqdd_dtau), through M^-1, each (..., n, n).
 
         `wrench` is that of `inverse_dynamics`: it stays, in the tool frame, while q changes. Of a
         mechanism with closures: over its independent joints, the others following.
         """
-        if KERNELS["forward_dynamics_derivatives"].too_large(self.model) and self._decided_by(tau):
-            qdd = self.forward_dynamics(q, qd, tau, wrench=wrench)
-            dq, dqd, M = self.inverse_dynamics_derivatives(q, qd, qdd, wrench)
-            inverse = np.linalg.inv(M)
-            return arrays.stored([-inverse @ dq, -inverse @ dqd, inverse], options)
+        if terms.derived_by_inverse(self, tau):
+            found = terms.forward_derivatives(self, q, qd, tau, wrench)
+            return arrays.stored(found, options)
         arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench}
         return self._calls("forward_dynamics_derivatives", arguments, options)
-
-    def _decided_by(self, tau: "ArrayLike") -> bool:
-        """Whether tau acts at the independent joints alone, and no friction takes a part of it."""
-        following = [k for k in range(self.n) if k not in self.independent]
-        if not following or arrays.foreign((tau,)):
-            return True
-        (given,) = self._calls.arrays({"tau": tau})
-        return not given[..., following].any() and not self.rubs_under_load
 
     def lagrange_euler(self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike") -> "LagrangeEuler":
         """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays.
@@ -823,20 +746,9 @@ class Robot:
         Of the links alone: no friction, no rotors. Of a mechanism with closures: the tables of its
         tree, .tau of the drives with Lagrange multipliers, and .loops: .J .bias .Z .gamma .f.
         """
-        from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
+        from .tables import lagrange_euler
 
-        x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
-        terms = lagrange_euler_terms(self.chain, x, xd, xdd, MATH)
-        size = range(self.n)
-        zero = ((0.0,) * 4,) * 4
-        U = [[terms.U[i][j] or zero for j in size] for i in size]
-        UU = [[[terms.UU[i][j][k] or zero for k in size] for j in size] for i in size]
-        tables = (np.array(x) for x in terms._replace(U=U, UU=UU)[:-1])
-        found = LagrangeEuler(*tables)
-        if not self.model.closures:
-            return found
-        loops, tau = loop_arrays(self.chain, x, xd, terms.tau)
-        return found._replace(tau=tau, loops=loops)
+        return lagrange_euler(self._calls, q, qd, qdd)
 
     def gibbs_appell(self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike") -> "GibbsAppell":
         """Gibbs-Appell terms at one state: .W .phi .tau, and .G .C .M extracted from W.
@@ -845,32 +757,9 @@ class Robot:
         projected onto the independent joints by .loops.Z, W phi are the torques that these need,
         and .tau those of the drives; .loops: .J .bias .Z .gamma .f.
         """
-        from ..dynamics.gibbs_appell import GibbsAppell, gibbs_appell_terms
+        from .tables import gibbs_appell
 
-        x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
-        terms = gibbs_appell_terms(self.chain, x, xd, xdd, MATH)
-        found = GibbsAppell(*(np.array(x) for x in terms[:-1]))
-        if not self.model.closures:
-            return found
-        loops, tau = loop_arrays(self.chain, x, xd, terms.tau)
-        W, G, M = (loops.Z.T @ x for x in (found.W, found.G, found.M))
-        C = loops.Z.T @ (found.C + found.M @ loops.gamma)
-        if self.independent == self.active:
-            tau[list(self.independent)] = W @ found.phi
-        return GibbsAppell(W, found.phi, tau, G, C, M @ loops.Z, loops)
-
-    def _one_state(self, *state: Any) -> list[np.ndarray]:
-        """Checked q, qd, qdd of one sample, for tables that are not made in batches."""
-        given: dict[str, Any] = dict(zip(("q", "qd", "qdd"), state, strict=True))
-        checked_state = self._calls.arrays(given)
-        for name, value in zip(given, checked_state, strict=True):
-            if value.ndim != 1:
-                raise OptionError(f"{name} has shape {value.shape}, expected one state ({self.n},)")
-        if self.chain.coupling is not None:
-            raise OptionError("these tables are for robots without coupled joints")
-        self._check_drives()
-        refuse_open(self._calls, dict(zip(given, checked_state, strict=True)))
-        return checked_state
+        return gibbs_appell(self._calls, q, qd, qdd)
 
     @property
     def parameters(self) -> Parameters:
@@ -879,14 +768,16 @@ class Robot:
         return Parameters(parameter_names(self.model), values)
 
     @checked
-    def base_parameters(self, inertial_only: bool = False, **options: Any) -> "BaseParameters":
+    def base_parameters(
+        self, inertial_only: bool = False, *, tolerance: float = 1e-9
+    ) -> "BaseParameters":
         """The fewest combinations the torques depend on: .rank, .names, .values, .regressor(...).
 
         `inertial_only` leaves friction and drives out; `tolerance` is that of the numeric rank.
         """
         from ..base import base_parameters
 
-        return base_parameters(self, inertial_only, **known_options(options, ("tolerance",)))
+        return base_parameters(self, inertial_only, tolerance)
 
     @fast
     def regressor(
@@ -895,7 +786,7 @@ class Robot:
         qd: "ArrayLike",
         qdd: "ArrayLike",
         qd_ref: "ArrayLike | None" = None,
-        **options: Any,
+        **options: "Unpack[Options]",
     ) -> np.ndarray:
         """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
 
@@ -906,7 +797,7 @@ class Robot:
         Of a mechanism with closures: zero in the rows of passive joints; qd_ref must keep the loops
         closed, and qdd be its rate of change.
         """
-        self._check_drives()
+        refuse_undriven(self._calls)
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
         arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref}
         return self._calls("regressor", arguments, options)
@@ -943,9 +834,18 @@ class Robot:
         parameters = "seed" not in column.inputs
         return program(replace(column, optimise=optimise), self.model, parameters).cost
 
+    @overload
+    def kernel(
+        self,
+        name: Literal["inverse_dynamics_derivatives", "forward_dynamics_derivatives"],
+        parameters: str = "inline",
+        method: str | None = None,
+    ) -> "ManyKernel": ...
+    @overload
     def kernel(
         self, name: str, parameters: str = "inline", method: str | None = None
-    ) -> Callable[..., Any]:
+    ) -> "ArrayKernel": ...
+    def kernel(self, name: str, parameters: str = "inline", method: str | None = None) -> Any:
         """A kernel as a function; with parameters="argument" the parameter vector comes last.
 
         The vector may be one, or one per sample: kernel(q, qd, qdd, values).
@@ -989,7 +889,7 @@ class Robot:
         names: str | Sequence[str],
         target: str = "c",
         directory: str | Path = "out",
-        dtype: Any = None,
+        dtype: "DTypeLike | None" = None,
         optimise: str = "speed",
         overwrite: bool = False,
     ) -> list[Path]:
@@ -1022,22 +922,22 @@ class Robot:
 
         return Findings(preflight(self))
 
-    def manipulability(self, q: "ArrayLike", task: Any = None, **options: Any) -> np.ndarray:
+    @with_call_options
+    def manipulability(
+        self, q: "ArrayLike", task: "Task" = None, **options: "Unpack[Options]"
+    ) -> np.ndarray:
         """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,).
 
         Of a mechanism with closures: of `drive_jacobian`.
         """
         from ..ik.target import task_mask
 
-        J = self.drive_jacobian(q)
-        J = J[..., task_mask(self, task), :]
-        if J.shape[-2] > J.shape[-1]:
-            J = np.swapaxes(J, -1, -2)
-        with np.errstate(invalid="ignore"):
-            volume = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
-        return arrays.stored([volume], options)
+        found = terms.manipulability(self.drive_jacobian(q)[..., task_mask(self, task), :])
+        return arrays.stored([found], options)
 
-    def singularity(self, q: "ArrayLike", task: Any = None, **options: Any) -> "Singularity":
+    def singularity(
+        self, q: "ArrayLike", task: "Task" = None, *, condition: float = 1e3
+    ) -> "Singularity":
         """Condition numbers of both kinds of singularities at q (..., n), which must close.
 
         `.serial` (type 1: the tool loses a direction) and `.parallel` (type 2: the drives do not
@@ -1046,9 +946,31 @@ class Robot:
         """
         from ..ik.singularity import singularity
 
-        return singularity(self, q, task, **known_options(options, ("condition",)))
+        return singularity(self, q, task, condition)
 
-    def ik(self, T: "ArrayLike", task: Any = None, **options: Any) -> "Solutions | PoseSolutions":
+    @overload
+    def ik(
+        self, T: "OnePose", task: "Task" = None, **options: "Unpack[IkOptions]"
+    ) -> "Solutions": ...
+    @overload
+    def ik(
+        self, T: "ManyPoses", task: "Task" = None, **options: "Unpack[IkOptions]"
+    ) -> "PoseSolutions": ...
+    @overload
+    def ik(
+        self, T: "ArrayLike", task: "Task" = None, **options: "Unpack[IkOptions]"
+    ) -> "Solutions | PoseSolutions": ...
+    def ik(
+        self,
+        T: "ArrayLike",
+        task: "Task" = None,
+        *,
+        limits: bool | str | None = None,
+        tolerance: float = 1e-9,
+        starts: int | None = None,
+        seed: int = 0,
+        q0: "ArrayLike | None" = None,
+    ) -> "Solutions | PoseSolutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
 
         `task` is "pose" (default for n >= 6), "position" (default for n < 6) or a mask of six;
@@ -1057,30 +979,38 @@ class Robot:
         (...,), .residual (...,), and every one in .solutions (..., k, n), NaN behind the last.
 
         Of a mechanism with closures: every working mode. The default of `task` goes by `dof`, and
-        limits of passive joints count unless `limits=False`.
+        limits of passive joints count unless `limits=False`. A type checker takes an array whose
+        number of axes it does not know for one pose, and a list of arrays for many.
         """
         from ..ik.solve import solve
 
-        known = ("limits", "tolerance", "starts", "seed", "q0")
-        return solve(self, T, task, **known_options(options, known))
+        options: Any = {"limits": limits, "tolerance": tolerance, "starts": starts, "seed": seed}
+        return solve(self, T, task, q0=q0, **options)
 
     @checked
-    def significance(self, percent: float = 1.0, **options: Any) -> "Significance":
+    def significance(
+        self,
+        percent: float = 1.0,
+        *,
+        speed: float = 1.0,
+        acceleration: float = 1.0,
+        samples: int = 2000,
+        seed: int = 0,
+    ) -> "Significance":
         """Which base parameters contribute less than `percent` of the torque, and an APPROXIMATE
         robot without them: .shares, .dropped, .approximate, .error (measured, in percent).
         """
         from ..base.base_parameters import significance
 
-        known = ("speed", "acceleration", "samples", "seed")
-        return significance(self, percent, **known_options(options, known))
+        return significance(self, percent, speed, acceleration, samples, seed)
 
     @checked
     def plot(
         self,
         q: "ArrayLike",
         frames: bool = True,
-        path: Any = None,
-        ax: Any = None,
+        path: "str | Path | None" = None,
+        ax: "Axes | None" = None,
         links: str = "solid",
         labels: bool = True,
     ) -> "Figure":
@@ -1094,7 +1024,19 @@ class Robot:
 
         return plot_robot(self, q, frames, path, ax, links, labels)
 
-    def plot_workspace(self, path: Any = None, ax: Any = None, **options: Any) -> "Figure":
+    def plot_workspace(
+        self,
+        path: "str | Path | None" = None,
+        ax: "Axes | None" = None,
+        *,
+        plane: str | None = None,
+        at: float | None = None,
+        q0: "ArrayLike | None" = None,
+        points: int = 81,
+        extent: "Sequence[Sequence[float]] | np.ndarray | None" = None,
+        task: "Task" = None,
+        limits: bool = True,
+    ) -> "Figure":
         """A map of where the tool can be in a plane, coloured by conditioning.
 
         `plane` ("xy", "xz", "yz"), `at` (m, along the third axis), `points` along the longer side,
@@ -1103,7 +1045,10 @@ class Robot:
         """
         from ..plots.workspace_plot import plot_workspace
 
-        return plot_workspace(self, path, ax, **options)
+        return plot_workspace(
+            self, path, ax, plane=plane, at=at, q0=q0, points=points, extent=extent, task=task,
+            limits=limits,
+        )  # fmt: skip
 
     # -- variations: every one returns a new Robot --------------------------------------------
 
@@ -1117,12 +1062,23 @@ class Robot:
 
         return Robot(to_dh(self.model, convention))
 
-    def with_payload(self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None) -> "Robot":
+    def with_payload(
+        self,
+        mass: "Quantity",
+        com: "Quantities" = (0, 0, 0),
+        inertia: "Quantities | Sequence[Quantities] | None" = None,
+    ) -> "Robot":
         """Carrying a body: com in the tool frame, inertia about it. Replaces any other payload."""
-        payload = Payload(mass=mass, com=com, inertia=inertia)
-        return self._with_model(payload=payload)
+        body: Any = {"mass": mass, "com": com, "inertia": inertia}
+        return self._with_model(payload=Payload(**body))
 
-    def with_friction(self, viscous: Any = 0.0, coulomb: Any = 0.0, **more: Any) -> "Robot":
+    @with_keywords(dict.fromkeys((*schema(Friction), *CONSTANTS), ...))
+    def with_friction(
+        self,
+        viscous: "PerJoint" = 0.0,
+        coulomb: "PerJoint" = 0.0,
+        **more: "Unpack[FrictionFields]",
+    ) -> "Robot":
         """With other friction in its joints: `dy.Friction(viscous=..., coulomb=...)`.
 
         Each is one number for all joints, or a list of one per joint (a number, or a pair moving
@@ -1130,24 +1086,69 @@ class Robot:
 
         arm = dy.load("ur5e").with_friction(viscous=[6, 8, 6, 2, 2, 1], coulomb=2.0)
         """
-        each: dict[str, Friction] = {}
-        given = [self._each(viscous, "viscous"), self._each(coulomb, "coulomb")]
-        for joint, b, c in zip(self.joint_names, *given, strict=True):
-            each[joint] = Friction(viscous=b, coulomb=c, **more)
-        links = []
-        for link in self.model.links:
-            links.append(replace(link, friction=each[link.leader]))
-        return self._with_model(links=tuple(links))
+        return Robot(variations.with_friction(self.model, viscous, coulomb, more))
 
-    def _each(self, value: Any, name: str) -> list[Any]:
-        """A value of every joint, from one for all or a list."""
-        if not is_list(value):
-            return [value] * self.n
-        each = list(value)
-        if len(each) != self.n:
-            what = f"{name} has {len(each)} entries, expected one number, or {self.n}: "
-            raise ShapeError(what + ", ".join(self.joint_names))
-        return each
+    @with_keywords(dict.fromkeys(schema(Link), ...))
+    def with_link(self, link: "str | int", **fields: "Unpack[LinkFields]") -> "Robot":
+        """With other fields of one link (`dy.Link`), by its name or its number from 0 on.
+
+        arm.with_link("link2", mass=4.0, com=(0.2, 0, 0))
+
+        All else stays. Mass, com or inertia of a link that has `linear` parameters take their
+        place; a link or joint with a new name keeps what refers to it.
+        """
+        return Robot(variations.with_link(self.model, link, fields))
+
+    @with_keywords(dict.fromkeys(schema(Drive), ...))
+    def with_drive(
+        self,
+        joint: "str | int",
+        drive: "Drive | EllipsisType | None" = ...,
+        **fields: "Unpack[DriveFields]",
+    ) -> "Robot":
+        """With other fields of a joint's drive, or another `drive`; None takes it away.
+
+        arm.with_drive("joint2", gear=120, rotor_inertia=2e-4)
+        arm.with_drive(1, dy.Drive(gear=120))
+
+        `joint` is a name or an entry of q. Fields that are not named stay; a joint without a drive
+        gets one. A gear takes the place of a screw's lead, and a lead that of a gear.
+        """
+        return Robot(variations.with_drive(self.model, joint, drive, fields))
+
+    @with_keywords(dict.fromkeys(schema(Spring), ...))
+    def with_spring(
+        self,
+        spring: "str | int | Spring",
+        new: "Spring | EllipsisType | None" = ...,
+        **fields: "Unpack[SpringFields]",
+    ) -> "Robot":
+        """With one more spring, or with other fields of one that it has; None takes it away.
+
+        arm.with_spring(dy.Spring(kind="torsion", joint="joint2", stiffness=200))
+        arm.with_spring("spring1", stiffness=300)
+
+        A spring of a name that exists, or `new`, takes the place of that one.
+        """
+        return Robot(variations.with_spring(self.model, spring, new, fields))
+
+    def with_limits(
+        self,
+        joint: "str | int",
+        limits: "Quantities | EllipsisType | None" = ...,
+        *,
+        velocity_limit: "Quantity | EllipsisType | None" = ...,
+        effort_limit: "Quantity | EllipsisType | None" = ...,
+    ) -> "Robot":
+        """With other limits of a joint, by its name or its entry of q; None: without.
+
+        arm.with_limits("joint1", (-2.0, 2.0), velocity_limit=1.5)
+
+        `limits` are the lowest and highest q; limits that are not named stay. Those of a motor are
+        fields of its drive.
+        """
+        given = {"velocity_limit": velocity_limit, "effort_limit": effort_limit}
+        return Robot(variations.with_limits(self.model, joint, limits=limits, **given))
 
     def at_temperature(self, temperature: "ArrayLike") -> "Robot":
         """The robot whose joints are at rest at these temperatures (deg C), one or one per joint.
@@ -1155,22 +1156,9 @@ class Robot:
         Their friction is that of `Friction.temperature_slope`, from there on; viscous friction of a
         motor that turns one joint belongs to it.
         """
-        given = arrays.numbers(temperature, "temperature", "expected deg C")
-        if given.shape not in ((), (self.n,)) or not np.isfinite(given).all():
-            what = f"temperature is {shown(temperature)}, expected a number of deg C"
-            raise OptionError(what, f"or one for each of the {counted(self.n, 'joint')}")
-        each = dict(zip(self.joint_names, np.broadcast_to(given, (self.n,)).tolist(), strict=True))
-        links = []
-        for link, motor in zip(self.model.links, self.chain.motors, strict=True):
-            old, drive = link.friction, link.drive
-            new = old.at_temperature(each[link.leader])
-            if drive is not None and old.temperature_slope and not motor.coupled:
-                factor = old.temperature_slope / new.temperature_slope  # type: ignore[operator]
-                drive = replace(drive, viscous=drive.viscous * factor)
-            links.append(replace(link, friction=new, drive=drive))
-        return self._with_model(links=tuple(links))
+        return Robot(variations.at_temperature(self._calls, temperature))
 
-    def with_load(self, law: Any) -> "Robot":
+    def with_load(self, law: object) -> "Robot":
         """With a torque law of your own that the drives must supply too.
 
         `law` is an instance of a frozen dataclass with torque(self, q, qd, constants, fn), which
@@ -1181,47 +1169,21 @@ class Robot:
         """
         return self._with_model(loads=(*self.model.loads, law))
 
-    def with_gravity(self, gravity: Any) -> "Robot":
+    def with_gravity(self, gravity: "Quantities") -> "Robot":
         """Under another gravity: the acceleration of free fall in the reference frame."""
         return self._with_model(gravity=gravity)
 
-    def with_parameters(self, values: Any) -> "Robot":
+    def with_parameters(self, values: "ArrayLike | Mapping[str, float]") -> "Robot":
         """With another parameter vector, in the order of `parameters.names`; or some, by name.
 
         robot.with_parameters({"link2.m": 3.0, "joint1.viscous": 0.5}) keeps the others;
         "joint1.coulomb" is that of both directions, "joint1.coulomb+" and "-" one alone.
         """
-        size = len(parameter_names(self.model))
-        if isinstance(values, Mapping):
-            values = self._renewed(values)
-        vector = arrays.as_batch(values, "values", (size,), f"the parameters of {self.name!r}")
-        if vector.ndim != 1:
-            raise ModelError(f"values has shape {vector.shape}, expected ({size},)")
-        if not np.isfinite(vector).all():
-            first = int(np.flatnonzero(~np.isfinite(vector))[0])
-            name = parameter_names(self.model)[first]
-            raise ModelError(
-                f"values[{first}] ({name}) is {vector[first]}, expected finite numbers"
-            )
-        return Robot(with_parameters(self.model, vector.tolist()))
-
-    def _renewed(self, values: Mapping[str, Any]) -> np.ndarray:
-        """The parameter vector with some values changed, by name."""
-        own = self.parameters
-        found = np.array(own.values, dtype=float)
-        for name, value in values.items():
-            wanted = number(value, f"values[{shown(name)}]")
-            both = [f"{name}{sign}" for sign in "+-"]
-            if {*both} <= {*own.names}:  # joint1.coulomb, alike in both directions
-                found[[own.index(one) for one in both]] = wanted, -wanted
-            else:
-                found[own.index(name)] = wanted
-        return found
+        return Robot(variations.with_vector(self.model, self.parameters, values))
 
     def with_values(self, **values: float) -> "Robot":
         """A robot with these values for symbols of its model, by name."""
-        known_options(values, self.model.symbols, f"robot {self.name!r} has no symbol")
-        return self._with_model(values={**self.model.values, **values})
+        return Robot(variations.with_values(self.model, values))
 
     def save(self, path: str | Path, laws: bool = False) -> None:
         """Write the model as .toml or .urdf; `dy.load` reads it back.
@@ -1265,8 +1227,8 @@ def load(
     source: str | Path,
     tip: str | None = None,
     lock: Mapping[str, float] | None = None,
-    laws: Mapping[str, Callable[..., Any]] | None = None,
-    run_xacro: bool | Mapping[str, Any] = False,
+    laws: Mapping[str, Callable[..., object]] | None = None,
+    run_xacro: bool | Mapping[str, object] = False,
     download: bool = False,
 ) -> Robot:
     """A robot by catalogue name, or from a .toml, .urdf, .sdf or MJCF (.xml) file.

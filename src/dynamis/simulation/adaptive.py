@@ -44,7 +44,7 @@ def adaptive(sim: Simulation, recorder: RunRecorder) -> None:
     asked_at_stages = s.function is not None and not s.sampled
     torque = of_all_joints(s, torque_of) if asked_at_stages else None
     breaks, at_break = _breaks(s, m)
-    with stage(f"simulating {s.robot.name}", len(recorder.t), s.progress) as progress:
+    with stage(f"simulating {s.robot.name}", len(recorder.t), s.options.progress) as progress:
 
         def record(k: int, state: np.ndarray) -> None:
             recorder.rows[:, k] = state[:, : recorder.kept]
@@ -54,8 +54,8 @@ def adaptive(sim: Simulation, recorder: RunRecorder) -> None:
 
         try:
             adaptive_steps(
-                stages_of(sim), sim.x, recorder.t, s.tableau, s.tolerance, m.forces_at, torque,
-                record, s.duration / 10.0, breaks, at_break,
+                stages_of(sim), sim.x, recorder.t, s.tableau, s.options.tolerance, m.forces_at,
+                torque, record, s.duration / 10.0, breaks, at_break,
             )  # fmt: skip
         except TooShortError as short:
             t, state = short.args

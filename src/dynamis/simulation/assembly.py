@@ -33,12 +33,12 @@ class Assembly:
         acting = tuple(x for x in ("wrench", "link_forces") if x in s.forces or x in s.per_arm)
         closed = bool(s.robot.chain.closures)
         self._order = s.tableau.order if closed else Plant.order
-        self._coarse = s.dtype == "float32" and closed
-        made = ("plant", acting, s.stops, s.restitution, s.drives, self._order, self._coarse)
+        o, self._coarse = s.options, s.options.dtype == "float32" and closed
+        made = ("plant", acting, s.stops, o.restitution, o.drives, self._order, self._coarse)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
-        self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)
+        self.computer = ControlComputer(s.robot, s.law, o.observer, s.sensors)
         measured = {} if s.measures is None else s.measures.sizes
-        sizes = self.plant.sizes(s.observer is not None)
+        sizes = self.plant.sizes(o.observer is not None)
         self.slots = Slots(sizes, self.computer.sizes, measured)
         numbers = {name: math.prod(shape) for name, shape in force_shapes(s.robot).items()}
         self.inputs = Inputs(*({x: numbers[x] for x in part} for part in (s.forces, s.per_arm)))
@@ -46,7 +46,7 @@ class Assembly:
     def _plant(self, c: Chain) -> Plant:
         s = self.s
         c = replace(c, tolerance=SINGLE * c.tolerance) if self._coarse else c
-        return Plant(c, s.stops, s.restitution, s.drives, self._order)
+        return Plant(c, s.stops, s.options.restitution, s.options.drives, self._order)
 
     @cached_property
     def key(self) -> Key:
@@ -111,7 +111,7 @@ class Assembly:
     def computes(self) -> bool:
         """Whether there is anything for the computer to do."""
         s = self.s
-        return s.law is not None or s.observer is not None or s.sampled
+        return s.law is not None or s.options.observer is not None or s.sampled
 
     @cached_property
     def tasks(self) -> list[Task]:
@@ -127,7 +127,7 @@ class Assembly:
 
     def start(self, s: Settings) -> np.ndarray:
         """The state of every member before the first step, (count, size)."""
-        x, place = np.zeros((s.count, self.slots.size), s.dtype), self.slots.slices
+        x, place = np.zeros((s.count, self.slots.size), s.options.dtype), self.slots.slices
         x[:, place["q"]] = s.q0
         x[:, place["qd"]] = s.qd0
         x[:, place["direction"]] = np.sign(s.qd0)
@@ -242,7 +242,7 @@ class Assembly:
         own = [rows for rows in (s.parameters, s.arm_forces) if rows is not None]
         if not own:
             return np.array([h])
-        return np.concatenate([np.full((s.count, 1), h), *own], axis=1, dtype=s.dtype)
+        return np.concatenate([np.full((s.count, 1), h), *own], axis=1, dtype=s.options.dtype)
 
     @cached_property
     def _computer_constants(self) -> np.ndarray:

@@ -24,8 +24,8 @@ class DeviceLoop:
 
     def __init__(self, tasks: Sequence[Task], s: Settings):
         assert s.device is not None
-        self.tasks, self.device, self.dtype = list(tasks), s.device, np.dtype(s.dtype)
-        self.fused = s.fused
+        self.tasks, self.device, self.dtype = list(tasks), s.device, np.dtype(s.options.dtype)
+        self.fused = s.options.fused
         self._codes: dict[tuple[int, int], DeviceCode] = {}
 
     def _code(self, early: int, kept: int) -> DeviceCode:
@@ -64,7 +64,7 @@ class DeviceLoop:
         own = s.count if s.sensors.noisy and m.computes else 1
         row = self.dtype.itemsize * sum(task.signals * own for task in self.tasks)
         most = max(1, min(steps, SIGNALS // row))
-        return max(1, min(most, -(-steps // SHOWN))) if s.progress else most
+        return max(1, min(most, -(-steps // SHOWN))) if s.options.progress else most
 
     def run(self, x: np.ndarray, first: int, steps: int, given: "Given", record: "Record") -> None:
         """Steps first .. first + steps - 1 of the members x (count, size)."""

@@ -87,9 +87,9 @@ class MachineLoop:
     """Tasks as machine code; the state of every member stays where it is."""
 
     def __init__(self, tasks: Sequence[Task], s: Settings):
-        self.threads, self.dtype = s.threads, np.dtype(s.dtype)
-        self.codes = [task.code(s.count, s.dtype) for task in tasks]
-        self._call, self._keep = _machine_loop(s.dtype)
+        self.threads, self.dtype = s.threads, np.dtype(s.options.dtype)
+        self.codes = [task.code(s.count, s.options.dtype) for task in tasks]
+        self._call, self._keep = _machine_loop(s.options.dtype)
         self._integers, self._pointers = ctypes.c_int64 * len(tasks), ctypes.c_void_p * len(tasks)
         self._functions = self._pointers(*(code.batch for code in self.codes))
         self.schedule(tasks)
@@ -325,7 +325,7 @@ def fixed_steps(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """Every task by the loop itself, in steps of one length: machine code, a GPU, or Python."""
     s = sim.s
     chunk = _steps_at_a_time(sim, loop)
-    with stage(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
+    with stage(f"simulating {s.robot.name}", s.steps, s.options.progress) as progress:
         for done in range(0, s.steps, chunk):
             steps = min(chunk, s.steps - done)
             last = done + steps == s.steps and not s.short
@@ -349,7 +349,7 @@ def _every_step(sim: Simulation, loop: Loop, done: int, steps: int) -> Again | N
     start, first = sim.copied(), s.first + done
 
     def again() -> tuple[np.ndarray, np.ndarray]:
-        states = np.zeros((1, steps + 1, start.x.shape[1]), s.dtype)
+        states = np.zeros((1, steps + 1, start.x.shape[1]), s.options.dtype)
         start.advance(loop, first, steps, states[:, :-1], 1, states[:, -1:])
         return s.dt * (first + np.arange(steps + 1)), states[0]
 
@@ -383,7 +383,7 @@ def _advance_recorded(
     elif s.first % every == 0:
         sim.advance(loop, first, steps, rows, every, final)
     else:  # rows count from where the run began, the loop from the start of the simulation
-        states = np.zeros((s.count, steps, rows.shape[2]), s.dtype)
+        states = np.zeros((s.count, steps, rows.shape[2]), s.options.dtype)
         sim.advance(loop, first, steps, states, 1, final)
         rows[...] = like(rows, states[:, -done % every :: every])
 
@@ -391,7 +391,7 @@ def _advance_recorded(
 def _short_end(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """The short step that is left after the whole ones, and the last instant."""
     s = sim.s
-    row = np.zeros((s.count, 1, recorder.kept), s.dtype)
+    row = np.zeros((s.count, 1, recorder.kept), s.options.dtype)
     sim.advance_short(loop, s.first + s.steps, s.short, row)
     if s.steps % s.save_every == 0:
         recorder.rows[:, [s.steps // s.save_every]] = like(recorder.rows, row)
@@ -447,7 +447,7 @@ def by_samples(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
             record = Record(rows, m.slots.integrated, s.save_every)
             loop.run(sim.x, first, end - first, given, record)
 
-    with stage(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
+    with stage(f"simulating {s.robot.name}", s.steps, s.options.progress) as progress:
         for k in range(0, s.steps, s.period):
             sim.latch(k)
             sim.sample(k * s.dt, k // s.period)

@@ -11,12 +11,14 @@ from ..control.damping import fastest_stop
 from ..control.law import LATCHED, PLAUSIBLE
 from ..control.sensors import TORQUES
 from ..control.stability import why_unstable
-from ..errors import OptionError
+from ..errors import OptionError, ShapeError
 from ..robot import Robot
 from ..trajectory.trajectory import State
+from ..user_code import location
 from .assembly import Assembly
-from .run import Measurement, Run
+from .run import Event, Measurement, Run
 from .settings import Settings, shorter_steps
+from .signals import returned
 from .tableau import Tableau
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 MEMORY = 8e9  # bytes
 TOO_SHORT = "steps became too short"  # the message of a run that cannot go on begins so
+HALVINGS = 50  # to find an event between two rows
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
@@ -71,10 +74,10 @@ class RunRecorder:
         slots = assembly.slots
         self.kept = slots.size if s.count == 1 else slots.slices["direction"].stop
         instants = s.steps // s.save_every + 1
-        size = float(np.dtype(s.dtype).itemsize) * s.count * instants * self.kept
+        size = float(np.dtype(s.options.dtype).itemsize) * s.count * instants * self.kept
         if size > MEMORY and not s.resident:
             hint = "save fewer instants with save_every=..."
-            if s.events:
+            if s.options.events:
                 hint = "events look at every step: take longer steps, or simulate in parts"
             raise OptionError(
                 f"{s.count} arms at {instants} instants need {size / 1e9:.0f} GB", hint
@@ -87,9 +90,9 @@ class RunRecorder:
             self.k = np.append(self.k, s.first + s.steps + bool(s.short))
         shape = (s.count, len(self.t), self.kept)
         if s.resident:
-            self.rows: Any = s.library.empty(shape, s.dtype, s.device)
+            self.rows: Any = s.library.empty(shape, s.options.dtype, s.device)
         else:
-            self.rows = np.zeros(shape, s.dtype)
+            self.rows = np.zeros(shape, s.options.dtype)
         self.filled = 0
         self.message, self.events = "", []
         self.ended, self.diverged_at = False, None
@@ -114,7 +117,7 @@ class RunRecorder:
             row = first + int(good.argmin())
             self.diverge(row, *self._end_between(row, again))
             return False
-        return not self.s.events or self._events(first, upto)
+        return not self.s.options.events or self._events(first, upto)
 
     def _plausible(self, rows: np.ndarray) -> np.ndarray:
         """Whether the states of rows (k, numbers) are of this world, (k,)."""
@@ -137,7 +140,7 @@ class RunRecorder:
 
     def give_up(self, row: int, t: float, last: Instant) -> None:
         """End a run before `row` that cannot be followed as closely as was asked."""
-        tolerance = f"tolerance {self.s.tolerance:g}"
+        tolerance = f"tolerance {self.s.options.tolerance:g}"
         why = self._reason(row, t, 0, last)
         self._end(row, f"{TOO_SHORT} at t = {t:g} s ({tolerance}){why}")
 
@@ -189,8 +192,6 @@ class RunRecorder:
 
     def _events(self, first: int, upto: int) -> bool:
         """Whether no event among the new rows ends the run."""
-        from .events import crossings
-
         found = crossings(self.s, self.t, self.rows[0], max(first - 1, 0), upto)
         for event, terminal, row in found:
             self.events.append(event)
@@ -247,7 +248,7 @@ class RunRecorder:
             integrator=s.tableau.name,
             reference=reference,
             measured=self._measured(part, t, self.k[kept]) if s.count == 1 and m.computes else None,
-            observed=part("observed") if s.count == 1 and s.observer is not None else None,
+            observed=part("observed") if s.count == 1 and s.options.observer is not None else None,
             states=states,
             events=tuple(self.events),
             diverged=diverged,
@@ -270,7 +271,7 @@ class RunRecorder:
             name: rows[..., slices[name]].reshape((*s.shape, len(self.t), s.n))
             for name in ("q", "qd", "tau", "friction", "direction")
         }
-        holds = like(rows, self.m.holds(s.parameters).astype(s.dtype)) > 0.0
+        holds = like(rows, self.m.holds(s.parameters).astype(s.options.dtype)) > 0.0
         parts["stuck"] = (parts.pop("direction") == 0.0) & holds
         wanted = None if s.reference is None else s.reference(self.t)
         return Run(
@@ -333,3 +334,66 @@ class RunRecorder:
             tau = tau + noise[number - number[0]]
         q, qd = (part(name)[..., samples, :] for name in ("measured_q", "measured_qd"))
         return Measurement(t[samples].copy(), q, qd, tau)
+
+
+# zeros of functions g(t, q, qd) along a run, between its steps
+
+
+def crossings(
+    s: Settings, t: np.ndarray, rows: np.ndarray, first: int, upto: int
+) -> list[tuple[Event, bool, int]]:
+    """(event, whether it ends the run, the row after it), in order of time."""
+    n, found = s.n, []
+    if upto - first < 2:
+        return []
+    for number, function in enumerate(s.options.events, start=1):
+        name = event_name(function, number)
+        values = [_value(function, name, t[k], rows[k], n) for k in range(first, upto)]
+        rising = getattr(function, "direction", 0)
+        for k in range(first, upto - 1):
+            a, b = values[k - first], values[k - first + 1]
+            if (a < 0.0 <= b and rising >= 0) or (a > 0.0 >= b and rising <= 0):
+                event = _located(function, name, t, rows, k, n)
+                found.append((event, bool(getattr(function, "terminal", False)), k + 1))
+    return sorted(found, key=lambda e: e[0].t)
+
+
+def event_name(function: Any, number: int) -> str:
+    """Its attribute `name`, or the name it was defined with; "event 2" if it has none."""
+    own = getattr(function, "name", getattr(function, "__name__", "<lambda>"))
+    return f"event {number}" if own == "<lambda>" else str(own)
+
+
+def _value(function: Any, name: str, t: float, row: np.ndarray, n: int) -> float:
+    given = function(float(t), row[:n].copy(), row[n : 2 * n].copy())
+    value = returned(given, f"event {name!r}{location(function)}")
+    if value.shape != ():
+        raise ShapeError(
+            f"event {name!r}{location(function)} returned shape {value.shape}, expected a number"
+        )
+    return float(value)
+
+
+def _located(function: Any, name: str, t: np.ndarray, rows: np.ndarray, k: int, n: int) -> Event:
+    """The zero between two rows, on the cubic through both states."""
+
+    def state(s: float) -> np.ndarray:
+        h = t[k + 1] - t[k]
+        a, b = rows[k], rows[k + 1]
+        q0, q1, v0, v1 = a[:n], b[:n], h * a[n : 2 * n], h * b[n : 2 * n]
+        q = q0 + s * v0 + s * s * (3 * (q1 - q0) - 2 * v0 - v1) + s**3 * (2 * (q0 - q1) + v0 + v1)
+        rate = v0 + 2 * s * (3 * (q1 - q0) - 2 * v0 - v1) + 3 * s * s * (2 * (q0 - q1) + v0 + v1)
+        return np.concatenate([q, rate / h])
+
+    low, high = 0.0, 1.0
+    sign = _value(function, name, t[k], rows[k], n) > 0.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        at = t[k] + middle * (t[k + 1] - t[k])
+        if (_value(function, name, at, state(middle), n) > 0.0) == sign:
+            low = middle
+        else:
+            high = middle
+    when = float(t[k] + high * (t[k + 1] - t[k]))
+    there = state(high)
+    return Event(when, name, there[:n], there[n:])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, passed_on, strict
+from ..arguments import checked, strict
 from ..compile.libraries import on_host, origin
 from ..errors import OptionError, warn
 from ..files import separate, write_columns
@@ -16,6 +16,8 @@ from ..model.check.finding import Finding
 from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_short
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..control.metrics import TrackingMetrics
     from ..robot import Robot
     from .step_check import StepCheck, StepError
@@ -183,19 +185,32 @@ class Run:
             moved["reference"] = State(*(np.asarray(on_host(part)) for part in self.reference))
         return replace(self, **moved)
 
-    def plot(self, what: Any = None, **options: Any) -> Any:
-        """Figure of q, qd, tau, error and energy over time."""
+    def plot(
+        self,
+        what: str | Sequence[str] | None = None,
+        joints: "str | int | Sequence[str | int] | None" = None,
+        path: str | Path | None = None,
+    ) -> "Figure":
+        """Figure of q, qd, tau, error and energy over time, or of some of them."""
         from ..plots import plot_run
 
-        known = passed_on(options, plot_run, "run", "what")
-        return plot_run(self.numpy(), **({} if what is None else {"what": what}), **known)
+        chosen: Any = {} if what is None else {"what": what}
+        return plot_run(self.numpy(), **chosen, joints=joints, path=path)
 
     @checked
-    def animate(self, path: str | Path, **options: Any) -> Path:
-        """The moving arm as .gif, .mp4 or .html."""
+    def animate(
+        self,
+        path: str | Path,
+        fps: float = 30.0,
+        speed: float = 1.0,
+        frames: bool = True,
+        trace: bool = True,
+        links: str = "solid",
+    ) -> Path:
+        """The moving arm as .gif, .mp4 or .html: options are those of `dynamis.plots.animate`."""
         from ..plots import animate
 
-        return animate(self.numpy(), path, **passed_on(options, animate, "run", "path"))
+        return animate(self.numpy(), path, fps, speed, frames, trace, links)
 
     @checked
     def save(self, path: str | Path, measured: bool = False) -> Path:

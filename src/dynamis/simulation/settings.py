@@ -2,19 +2,18 @@
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
-from ..compile.arrays import as_batch, batch_shape, checked_dtype, checked_threads, finite, unmasked
+from ..arguments import LARGEST, a_robot, positive
+from ..compile.arrays import as_batch, batch_shape, finite, unmasked
 from ..compile.libraries import HOST, device_of, library_of, on_host, origin
 from ..control.controller import Controller, finite_gains, per_joint, refuse_passive
 from ..control.law import Law
-from ..control.observer import Observer
 from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError, counted, shown
 from ..ik.follow import follow
@@ -24,10 +23,10 @@ from ..robot.closing import drive_hint, refuse_unclosed
 from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
 from .motors import check_circuits
+from .options import OPTIONS, Options
 from .signals import (
     Force,
     Signal,
-    accepts,
     force_of_all_arms,
     force_per_arm,
     reference_signal,
@@ -59,11 +58,11 @@ class Settings:
     """
 
     robot: "Robot"
+    options: Options
     dt: float
     tableau: Tableau
     law: Law | None
     function: Callable[..., Any] | None
-    observer: Observer | None
     sensors: Sensors
     wanted: Any  # the reference as it was given
     forces: Mapping[str, Force]  # known beforehand as functions of time, by name of the option
@@ -75,17 +74,9 @@ class Settings:
     delay: int  # steps until what was computed acts
     sampled: bool
     stops: tuple[tuple[float, float] | None, ...]
-    restitution: float
-    drives: bool
     parameters: np.ndarray | None  # as given; (count, p) once started
-    events: Sequence[Callable[..., Any]]
-    tolerance: float
     threads: int | None
-    progress: bool | None
     device: int | None  # number of a GPU; None: this machine's processors
-    dtype: str
-    fused: bool
-    project: bool = False  # starts of a closed mechanism that do not close
     measures: "Measures | None" = None  # accumulators kept up within the steps
     varied: tuple[int, ...] | None = None  # which parameters `parameters` holds; None: all
     # ---
@@ -139,44 +130,38 @@ def changed(s: Settings, **fields: Any) -> Settings:
     return found
 
 
-def settings(robot: "Robot", **given: Any) -> Settings:
-    """Check the options of a simulation, all of them `given` by name."""
+def settings(robot: "Robot", options: Options) -> Settings:
+    """The options of a simulation as those of a robot; what does not fit it is refused."""
     a_robot(robot)
-    dt = positive(given["dt"], "dt", "seconds")
-    controller, function = _controller(given["controller"])
-    observer, events = _observer(given["observer"]), _functions(given["events"])
-    tableau = integrator_named(given["integrator"])
-    sampling = _sampling(given, controller, dt)
+    tableau = integrator_named(options.integrator)
+    given = options.controller
+    controller = given if isinstance(given, (Controller, Law)) else None
+    function = None if isinstance(given, (Controller, Law)) else given
+    sampling = _sampling(options, controller)
     law = _law(controller, robot, sampling["sample_time"])
-    if observer is not None:
-        finite_gains(observer, robot, "observer")
-    checked_threads(given["threads"])
-    drives = flag(given["drives"], "drives")
-    if drives and not tableau.adaptive:
-        check_circuits(robot, tableau, dt)
+    if options.observer is not None:
+        finite_gains(options.observer, robot, "observer")
+    if options.drives and not tableau.adaptive:
+        check_circuits(robot, tableau, options.dt)
+    if options.project and not robot.model.closures:
+        raise OptionError(f"robot {robot.name!r} has no closures: project does nothing")
     checked = Settings(
         robot=robot,
-        dt=dt,
+        options=options,
+        dt=options.dt,
         tableau=tableau,
         law=law,
         function=function,
-        observer=observer,
-        sensors=_sensors(given["sensors"], robot),
+        sensors=_sensors(options.sensors, robot),
         wanted=None,
-        **_forces(given, robot, dt),
+        **_forces(options, robot),
         **sampling,
-        stops=stops_of(robot) if flag(given["stops"], "stops") else (None,) * robot.n,
-        restitution=fraction(given["restitution"], "restitution"),
-        drives=drives,
-        parameters=given["parameters"],
-        events=events,
-        tolerance=positive(given["tolerance"], "tolerance", "relative error"),
-        threads=given["threads"],
-        progress=None if given["progress"] is None else flag(given["progress"], "progress"),
-        project=_project(given["project"], robot),
-        **_computed_on(given, function, tableau, events),
+        stops=stops_of(robot) if options.stops else (None,) * robot.n,
+        parameters=options.parameters,
+        threads=options.threads,
+        device=_device(options, tableau, function is not None),
     )
-    return with_reference(checked, given["reference"])
+    return with_reference(checked, options.reference)
 
 
 def force_shapes(robot: "Robot") -> dict[str, tuple[int, ...]]:
@@ -185,14 +170,14 @@ def force_shapes(robot: "Robot") -> dict[str, tuple[int, ...]]:
     return {"torque": (n,), "external": (n,), "wrench": (6,), "link_forces": (links, 6)}
 
 
-def _forces(given: Mapping[str, Any], robot: "Robot", dt: float) -> dict[str, Any]:
+def _forces(options: Options, robot: "Robot") -> dict[str, Any]:
     """Fields about forces: as functions of time, or of arms that each have their own."""
     forces: dict[str, Force] = {}
     stepwise: dict[str, tuple[int, ...]] = {}
     per_arm: dict[str, np.ndarray] = {}
     for_all_arms: set[str] = set()
     for name, shape in force_shapes(robot).items():
-        value = on_host(given[name])
+        value = on_host(getattr(options, name))
         if value is None:
             continue
         shared = force_of_all_arms(value, shape)
@@ -204,7 +189,7 @@ def _forces(given: Mapping[str, Any], robot: "Robot", dt: float) -> dict[str, An
             if name == "torque":
                 refuse_passive(robot, rows, name)
             continue
-        forces[name] = signal(shared, name, shape, dt, partial(drive_hint, robot))
+        forces[name] = signal(shared, name, shape, options.dt, partial(drive_hint, robot))
         if name == "torque" and len(robot.active) < robot.n:
             forces[name] = _of_drives(robot, forces[name])
         if np.ndim(unmasked(shared)) == len(shape) + 1:
@@ -228,42 +213,29 @@ def _of_drives(robot: "Robot", torque: Force) -> Force:
     return rows
 
 
-def _sensors(value: Any, robot: "Robot") -> Sensors:
+def _sensors(given: Sensors | None, robot: "Robot") -> Sensors:
     """The sensors; exact ones where none were given."""
-    sensors = Sensors() if value is None else value
-    if not isinstance(sensors, Sensors):
-        raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
+    sensors = Sensors() if given is None else given
     for noise in ("torque_noise", "position_noise"):
         finite(np.array(per_joint(getattr(sensors, noise), noise, robot)), noise, OptionError)
     return sensors
 
 
-def _project(given: Any, robot: "Robot") -> bool:
-    """Whether starts are to be put where the loops close."""
-    if flag(given, "project") and not robot.model.closures:
-        raise OptionError(f"robot {robot.name!r} has no closures: project does nothing")
-    return bool(given)
-
-
-def _computed_on(
-    given: Mapping[str, Any], function: Any, tableau: Tableau, events: Sequence[Any]
-) -> dict[str, Any]:
-    """Fields of what computes: device, numbers, arithmetic; what those cannot run is refused."""
-    device, dtype, fused = given["device"], "float64", flag(given["fused"], "fused")
-    if given["dtype"] is not None:
-        dtype = checked_dtype(given["dtype"]).name
+def _device(options: Options, tableau: Tableau, by_function: bool) -> int | None:
+    """The number of the GPU that computes, None for processors; what it cannot run is refused."""
+    device, dtype = options.device, options.dtype
     others = {
-        "a function as controller": function is not None,
+        "a function as controller": by_function,
         f"integrator {tableau.name!r}, which chooses its steps": tableau.adaptive,
-        "events": bool(events),
+        "events": bool(options.events),
     }
     reason = next((name for name, there in others.items() if there), "")
     if device is None or (isinstance(device, str) and device == "cpu"):
-        if fused:
+        if options.fused:
             raise OptionError("fused is true, expected it with device='cuda' only")
         if reason and dtype != "float64":
             raise OptionError(f"{reason} runs in float64 only, dtype is {dtype}")
-        return {"device": None, "dtype": dtype, "fused": False}
+        return None
     from ..compile.gpu import device_named
 
     index = device_named(device)
@@ -271,7 +243,7 @@ def _computed_on(
         raise OptionError(
             f"{reason} cannot run on a GPU", "leave device out, or use a controller of dy.control"
         )
-    return {"device": index, "dtype": dtype, "fused": fused}
+    return index
 
 
 def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
@@ -284,8 +256,8 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
         given = {name: on_host(x) for name, x in given.items()}
     given["q0"], given["qd0"] = start_of(s.robot, s.wanted, given["q0"], given["qd0"])
     q, qd, values, forces, shape = _states(s.robot, given, s.varied, s.per_arm)
-    q, qd = closed_start(s.robot, q, qd, s.project)
-    if s.events and shape != ():
+    q, qd = closed_start(s.robot, q, qd, s.options.project)
+    if s.options.events and shape != ():
         raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
     wanted = s.wanted is not None or (s.law is not None and s.law.controller.needs_reference)
     wanted = wanted or (s.measures is not None and s.measures.tracks)
@@ -326,7 +298,7 @@ def _at_home(s: Settings, given: Mapping[str, Any], first: Any) -> tuple[Setting
 
 def spanned(s: Settings, duration: Any, save_every: Any, first: int = 0) -> Settings:
     """The settings of one run, `first` steps after the start."""
-    duration = positive(duration, "duration", "seconds")
+    duration = OPTIONS["duration"].checked(duration)
     if s.dt > duration * (1 + ROUNDING):
         raise OptionError(f"dt is {s.dt:g} s, longer than the duration of {duration:g} s")
     if duration / s.dt > MOST:
@@ -336,8 +308,8 @@ def spanned(s: Settings, duration: Any, save_every: Any, first: int = 0) -> Sett
     for name, shape in s.stepwise.items():
         arms = () if name in s.for_all_arms else s.shape
         rows_fit(name, shape, first + round(duration / s.dt), bool(first), arms)
-    every = whole(save_every, "save_every")
-    thinned = {"save_every": 1, "thin": every} if s.events else {"save_every": every}
+    every = OPTIONS["save_every"].checked(save_every)
+    thinned = {"save_every": 1, "thin": every} if s.options.events else {"save_every": every}
     steps = int(duration / s.dt + ROUNDING)
     rest = duration - steps * s.dt
     short = rest if rest > ROUNDING * s.dt else 0.0
@@ -400,18 +372,6 @@ def _states(
     return q, qd, values, np.concatenate(rest, axis=1) if rest else None, shape
 
 
-def _controller(value: Any) -> tuple[Controller | Law | None, Callable[..., Any] | None]:
-    if value is None or isinstance(value, (Controller, Law)):
-        return value, None
-    if callable(value) and not isinstance(value, type):
-        accepts(value, "controller", "t, q, qd")
-        return None, value
-    raise OptionError(
-        f"controller is {shown(value)}, expected one of dy.control or a function(t, q, qd)",
-        "a torque that depends on time only goes into torque=...",
-    )
-
-
 def _law(value: Controller | Law | None, robot: "Robot", sample_time: float) -> Law | None:
     """What the control computer runs: a controller is a law with the options of the export."""
     if isinstance(value, Controller):
@@ -440,20 +400,9 @@ def with_reference(s: Settings, value: Any) -> Settings:
     return changed(s, wanted=wanted)
 
 
-def _observer(value: Any) -> Observer | None:
-    if value is None or isinstance(value, Observer):
-        return value
-    raise OptionError(
-        f"observer is {shown(value)}, expected dy.control.MomentumObserver(...) or "
-        "dy.PayloadObserver(...)"
-    )
-
-
-def _sampling(
-    given: Mapping[str, Any], controller: Controller | Law | None, dt: float
-) -> dict[str, Any]:
+def _sampling(options: Options, controller: Controller | Law | None) -> dict[str, Any]:
     """Fields about samples: their time, its steps, steps of delay, whether they were asked for."""
-    asked = given["sample_time"]
+    asked, dt, lag = options.sample_time, options.dt, options.delay
     if isinstance(controller, Law) and asked not in (None, controller.sample_time):
         raise OptionError(
             f"sample_time is {shown(asked)}, but the law runs every {controller.sample_time:g} s",
@@ -461,10 +410,9 @@ def _sampling(
         )
     if asked is None and controller is not None:
         asked = controller.sample_time
-    lag = number(given["delay"], "delay", "seconds", lambda x: 0.0 <= x < math.inf)
-    sampled = asked is not None or given["sensors"] is not None or lag > 0.0
-    if asked is None and given["observer"] is not None:
-        asked = given["observer"].sample_time
+    sampled = asked is not None or options.sensors is not None or lag > 0.0
+    if asked is None and options.observer is not None:
+        asked = options.observer.sample_time
     asked = dt if asked is None else asked
     period = _multiple(asked, dt, "sample_time")
     delay = _multiple(lag, dt, "delay") if lag else 0
@@ -525,12 +473,3 @@ def _within(s: Settings, q0: np.ndarray) -> None:
                 f"stops {stop[0]:g} and {stop[1]:g}",
                 "start between them, or simulate without stops",
             )
-
-
-def _functions(value: Any) -> tuple[Callable[..., Any], ...]:
-    found = (value,) if callable(value) or not np.iterable(value) else tuple(value)
-    for function in found:
-        if not callable(function):
-            raise OptionError(f"events holds {shown(function)}, expected functions g(t, q, qd)")
-        accepts(function, "event", "t, q, qd")
-    return found

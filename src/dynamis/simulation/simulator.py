@@ -1,14 +1,15 @@
 """`dy.simulate` and `dy.Simulator`: an arm, its control computer and its forces, in time.
 
-An option is written once, in the signature of `simulate`; those of `Simulator` are taken from it.
+Their signatures are those of `Options`, which says what each option is.
 """
 
 import inspect
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from types import NoneType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from ..arguments import flag, strict, whole
 from ..compile.arrays import as_batch
 from ..compile.libraries import like
 from ..compile.service import compiling
-from ..control.controller import Controller, intact, refuse_passive
+from ..control.controller import Controller, refuse_passive
 from ..control.observer import Observer
 from ..control.sensors import Sensors
+from ..digest import as_defined
 from ..errors import OptionError, ShapeError, shown, warn
 from ..lazy import once
 from ..robot import Robot
@@ -26,17 +28,16 @@ from ..robot.closing import drive_hint
 from .adaptive import adaptive
 from .assembly import Assembly
 from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, fixed_steps, loop_of
+from .options import OF_A_SIMULATOR, Options
 from .record import TOO_SHORT, RunRecorder
 from .run import Run
 from .settings import Settings, settings, spanned, started, with_reference
 from .stages import by_stages
 from .step_check import Loops, step_check
 
-F = TypeVar("F", bound=Callable[..., Any])
 MOST_STEPS = 10**6  # a plain int up to this skips the full argument check
 NOT_STARTED = "no reset yet"
 SEEN = ("q", "qd", "tau", "command")
-OF_A_RUN = ("duration", "q0", "qd0", "save_every", "check_step")  # arguments of `simulate` alone
 
 
 @strict
@@ -145,14 +146,12 @@ def _simulated(given: Mapping[str, Any]) -> Run:
     options = {x: given[x] for x, usual in USUAL.items() if given[x] is not usual}
     sim = prepared(given["robot"], options)
     sim._given = with_reference(sim._given, given["reference"])
-    sim.reset(given["q0"], given["qd0"])
+    sim._reset(started(sim._given, given["q0"], given["qd0"], sim._given.parameters))
     return sim._run(given["duration"], given["save_every"])
 
 
 SIGNATURE = inspect.signature(simulate)
-PARAMETERS = SIGNATURE.parameters
-SIMULATOR = tuple(x for name, x in PARAMETERS.items() if name not in OF_A_RUN)  # its parameters
-USUAL = {x.name: x.default for x in SIMULATOR if x.name not in ("robot", "reference")}
+USUAL = {x: SIGNATURE.parameters[x].default for x in OF_A_SIMULATOR if x != "reference"}
 
 # Simulators of the last calls: most calls differ in start, reference and duration only.
 #
@@ -176,6 +175,8 @@ def prepared(robot: Robot, options: dict[str, Any]) -> "Simulator":
     try:
         key = compiling(), id(robot), *((name, _value(x)) for name, x in options.items())
     except (TypeError, RecursionError):  # a list may hold itself
+        key = None
+    if key is None:
         return Simulator(robot, **options)
     made = _recent.pop(key, None)
     if made is None:
@@ -201,7 +202,7 @@ def _value(x: Any) -> Hashable:
         return x.dtype.str, x.shape, x.tobytes()
     if kind is Robot:
         return kind, id(x)  # the simulator keeps it: no other has this number
-    if isinstance(x, BLOCKS) and intact(x):
+    if isinstance(x, BLOCKS) and as_defined(x):
         return kind, *((name, _value(field)) for name, field in vars(x).items())
     raise TypeError(f"{kind} may change")
 
@@ -218,13 +219,6 @@ def _kept(x: Any) -> Any:
     return found
 
 
-def _shows_options(init: F) -> F:
-    """A constructor (self, robot, ...) with the options of `simulate` in its signature."""
-    own = inspect.signature(init).parameters["self"]
-    init.__dict__["__signature__"] = inspect.Signature((own, *SIMULATOR))
-    return init
-
-
 @strict
 class Simulator:
     """A simulation that is advanced as its caller asks; the options are those of `dy.simulate`.
@@ -233,14 +227,42 @@ class Simulator:
     sim.reset(q0); sim.step(tau, steps=10); sim.q
     run = sim.run(duration=1.0)
 
-    Code is made when it is first needed, a controller of one's own traced once. q0, qd0,
+    Code is made when it is first needed; a law of one's own is traced after every reset. q0, qd0,
     `parameters` and forces with leading axes make an ensemble: `q`, `qd` and `tau` have the same
     axes, and `step` takes torques of every arm.
     """
 
-    @_shows_options
-    def __init__(self, robot: Robot, *given: Any, **options: Any):
-        self._given = settings(**_by_name(robot, *given, **options))
+    def __init__(
+        self,
+        robot: Robot,
+        dt: float = 1e-3,
+        controller: Any = None,
+        integrator: str = "rk4",
+        *,
+        reference: Any = None,
+        torque: Any = None,
+        external: Any = None,
+        wrench: Any = None,
+        link_forces: Any = None,
+        observer: Any = None,
+        sensors: Any = None,
+        sample_time: float | None = None,
+        delay: float = 0.0,
+        stops: bool = False,
+        restitution: float = 0.0,
+        drives: bool = True,
+        parameters: Any = None,
+        events: Any = (),
+        tolerance: float = 1e-9,
+        threads: int | None = None,
+        progress: bool | None = None,
+        device: Any = None,
+        dtype: Any = None,
+        fused: bool = False,
+        project: bool = False,
+    ):
+        given = locals()  # every option by name, as the signature has them
+        self._given = settings(robot, Options(**{name: given[name] for name in OF_A_SIMULATOR}))
         self.robot, self.dt = robot, self._given.dt
         self.assembly = Assembly(self._given)
         self._s, self._x, self._steps = self._given, np.zeros((0, 0)), 0
@@ -256,7 +278,16 @@ class Simulator:
         Without q0 it is where a trajectory as reference begins, or at `robot.home`, at rest.
         `where` (...) starts only the arms anew for which it is true; the others and time go on.
         """
+        if where is None and self.assembly.computer.key is None:
+            self._renew()
         self._reset(started(self._given, q0, qd0, self._given.parameters), where)
+
+    def _renew(self) -> None:
+        """Take a law of the user's as it is now: its code, its gains and its state may differ."""
+        law = self._given.law
+        self._given = replace(self._given, law=None if law is None else replace(law))
+        self.assembly, self._repeat = Assembly(self._given), None
+        self._loops, self._plant_loops = {}, {}
 
     def _reset(self, s: Settings, where: Any = None) -> None:
         """Time zero of settings that have been given a start."""
@@ -420,22 +451,9 @@ class Simulator:
                 self._x[:, : recorder.kept] = recorder.rows[:, recorder.filled - 1]
 
 
-def _by_name(*given: Any, **options: Any) -> dict[str, Any]:
-    """Arguments of a Simulator by name, those left out with their defaults."""
-    try:
-        bound = inspect.Signature(SIMULATOR).bind(*given, **options)
-    except TypeError as error:  # it names what is unknown or missing
-        raise TypeError(f"Simulator: {error}") from None
-    bound.apply_defaults()
-    return bound.arguments
-
-
 def refuse_singular(robot: Robot, q: np.ndarray) -> None:
     """Raise if M(q) or a loop is singular; the last q that passed is remembered."""
     fine = once(robot, "not singular", list)
     if not fine or fine[0] != q.tobytes():
-        if robot.model.closures:
-            robot.forward_dynamics(q, np.zeros(robot.n), np.zeros(robot.n))
-        else:
-            robot._refuse_singular(q)
+        robot._calls.refuse_immovable(q)
         fine[:] = [q.tobytes()]

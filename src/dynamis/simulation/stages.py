@@ -163,7 +163,7 @@ def by_stages(sim: Simulation, recorder: RunRecorder) -> None:
     stages, torque = stages_of(sim), of_all_joints(s, finite_torque)
     ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
     t, row = 0.0, 0
-    with stage(f"simulating {s.robot.name}", len(ends), s.progress) as progress:
+    with stage(f"simulating {s.robot.name}", len(ends), s.options.progress) as progress:
         for k, end in enumerate(ends):
             if m.computes and k % s.period == 0:
                 sim.sample(t, k // s.period)

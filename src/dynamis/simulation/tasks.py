@@ -16,6 +16,7 @@ from ..compile.service import Code, Key, Ports, compiled, traced
 from ..control.computer import ControlComputer
 from ..control.controller import Reference
 from ..dynamics.closed import mobility
+from ..lazy import once
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from .measures import Measures
@@ -66,7 +67,7 @@ Function = Callable[..., list[Any]]  # (x, signal, constants, fn) -> x
 class Task:
     """One task: what it computes, how wide its arguments are, how often it runs.
 
-    `key` decides the function; None if a user wrote a part of it.
+    `key` decides the function; None if a user wrote a part of it, which is traced once.
     """
 
     name: str
@@ -89,7 +90,8 @@ class Task:
         shapes = ((self.slots.size,), (self.signals,), (self.constants,))
         ports = Ports(("x", "signal", "constants"), shapes, ("x",), shapes[:1])
         samples, what = None if members > 1 else 1, f"the simulation ({self.name})"
-        return compiled(self.code_key, self.program, ports, dtype, samples, what=what)
+        made = self.program if self.key is not None else lambda: once(self, "traced", self.program)
+        return compiled(self.code_key, made, ports, dtype, samples, what=what)
 
     def evaluated(self, x: np.ndarray, signal: np.ndarray, constants: np.ndarray) -> np.ndarray:
         """Every member by the function itself; signal and constants: one row, or one for each."""

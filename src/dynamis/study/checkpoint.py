@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..digest import digest_of
 from ..errors import FileError, OptionError
 from ..files import whole
 from .case import Case
-from .digest import digest_of
 from .summary import MOST_FAILED, WORST, Summary, Values, summed
 
 NAME = "study.npz"

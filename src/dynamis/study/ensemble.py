@@ -22,6 +22,7 @@ from ..ik.driven import deciding, motion_along
 from ..simulation.assembly import Assembly
 from ..simulation.loop import CHUNK, Loop, MachineLoop, Simulation, fixed_steps, loop_of
 from ..simulation.measures import LEFT, Measures, Span
+from ..simulation.options import Options
 from ..simulation.record import RunRecorder
 from ..simulation.run import Run
 from ..simulation.settings import Settings, settings, spanned, started
@@ -50,7 +51,7 @@ class Ensemble:
         self.case, self._of_thread = case, threading.local()
         self.varied = case.variation.varied
         self.offsets, self.options = _with_encoder_offsets(case, options)
-        s = settings(case.robot, **self.options)
+        s = settings(case.robot, Options(**self.options))
         _refuse_forces_per_arm(s)
         self.measures = Measures(case.robot, case.names, case.band) if case.names else None
         in_python = s.tableau.adaptive or s.function is not None  # takes part in the steps
@@ -140,13 +141,13 @@ class Ensemble:
         from ..compile.gpu import lane
 
         m, blocks = self.assembly, [self.started(draw, self.s, 1) for draw in draws]
-        s = _joined(blocks)
+        s, dtype = _joined(blocks), self.s.options.dtype
         ends = np.cumsum([0, *map(len, draws)]).tolist()
         places = [slice(a, b) for a, b in pairwise(ends)]
         with lane(device) as memory:
-            x = memory.array("x", (s.count, m.slots.size), s.dtype)
+            x = memory.array("x", (s.count, m.slots.size), dtype)
             constants = [
-                memory.array(f"constants{j}", (s.count, c.shape[1]), s.dtype) if c.ndim == 2 else c
+                memory.array(f"constants{j}", (s.count, c.shape[1]), dtype) if c.ndim == 2 else c
                 for j, c in enumerate(m.constants(blocks[0]))
             ]
 

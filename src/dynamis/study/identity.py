@@ -10,10 +10,10 @@ import numpy as np
 from .. import __version__
 from ..compile.service import sources
 from ..control.controller import text_of
+from ..digest import VERSION, VERSIONS, UnidentifiedError, digest_of
 from ..errors import OptionError
 from ..simulation.settings import stops_of
 from .case import Case
-from .digest import VERSION, VERSIONS, UnidentifiedError, digest_of
 from .ensemble import function_name
 from .scatter import ALTERNATIVES
 
@@ -79,8 +79,9 @@ def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
     """What decides a simulation: its options, and its code with the numbers that go into it."""
     ensemble = case.ensemble(chosen)
     s = ensemble.s
-    names = ("dt", "restitution", "drives", "tolerance", "period", "delay", "dtype")
-    options = [s.tableau.key, s.stops, repr(s.sensors), *(getattr(s, name) for name in names)]
+    o = s.options
+    options = [s.tableau.key, s.stops, repr(s.sensors), s.dt, o.restitution, o.drives]
+    options += [o.tolerance, s.period, s.delay, o.dtype]
     spans = list(pairwise([*range(0, s.steps + 1, ROWS), s.steps + 1]))
     if not case.simulated:
         wanted = ensemble.reference(s)

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.random_numbers import RowFunction
-from ..dynamics import closed, projected
-from ..dynamics.coordinates import Closed
-from ..dynamics.drive_coordinates import LARGEST
-from ..ik.follow import REASONS, follow_many
-from ..lazy import once
-from ..model.chain import Chain
-from ..spatial.functions import Functions
+from ..ik.follow import REASONS, closing_step, follow_many
 from .scatter import Draw
 
 if TYPE_CHECKING:
@@ -35,9 +28,12 @@ def placed(robot: "Robot", drawn: Draw, start: np.ndarray, stops: Stops, threads
     led, why = follow_many(robot, np.tile(start, (len(drawn), 1)), places)
     led[:, follow] = GRID * np.rint(led[:, follow] / GRID)
     led[:, own] = places
-    q, qd = _closed(robot, led, rates, threads)
+    q, step = led, closing_step(robot)
+    for _ in range(NEWTON):
+        q = step(q, rates, threads=threads)[0]
+    _, qd, _, status = step(q, rates, threads=threads)
     reasons = np.array([_worded(REASONS[k]) for k in why], dtype=object)
-    reasons[(reasons == "") & ~np.isfinite(qd).all(axis=1)] = _worded(REASONS[-1])
+    reasons[(reasons == "") & ~(status == 0.0)] = _worded(REASONS[-1])
     for k, stop in enumerate(stops):
         if stop is not None:
             beyond = (reasons == "") & ~((stop[0] <= q[:, k]) & (q[:, k] <= stop[1]))
@@ -48,26 +44,3 @@ def placed(robot: "Robot", drawn: Draw, start: np.ndarray, stops: Stops, threads
 
 def _worded(reason: str) -> str:
     return reason and f"does not start: {reason}"
-
-
-def _closed(
-    robot: "Robot", q: np.ndarray, rates: np.ndarray, threads: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """q closed with the independent joints held, and qd; NaN where it does not close."""
-    step, n = once(robot, "closing step", lambda: _step(robot.chain)), robot.n
-    for _ in range(NEWTON):
-        q = step(np.concatenate([q, rates], axis=1), threads)[:, :n]
-    return q, step(np.concatenate([q, rates], axis=1), threads)[:, n:]
-
-
-def _step(chain: Chain) -> RowFunction:
-    """(q, qd_i) to q after one step of Newton's method, and qd before it."""
-    mobility, n = closed.mobility(chain), chain.n
-
-    def function(x: Any, fn: Functions) -> list[Any]:
-        q, rates = list(x[:n]), list(x[n:])
-        moved = Closed(chain, q, fn).closing_step(LARGEST)
-        return [*moved, *projected.joint_rates(chain, q, rates, fn)]
-
-    wide = n + len(mobility.independent)
-    return RowFunction("closing step", function, wide, 2 * n, (repr(chain),))

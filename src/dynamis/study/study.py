@@ -1,7 +1,6 @@
 """`dy.study`: many arms that differ, and what that does to errors, torques and times."""
 
 import html
-import inspect
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,11 +18,12 @@ from ..control.controller import per_joint
 from ..errors import OptionError, counted, did_you_mean, shown, warn
 from ..files import checked_path
 from ..files import whole as written_whole
-from ..model.link import UNITS
+from ..model.schema import UNITS
 from ..progress import stage
 from ..simulation.measures import MEASURES, Measures, measure_names
+from ..simulation.options import OF_A_STUDY
 from ..simulation.run import Run
-from ..simulation.simulator import Simulator, refuse_singular
+from ..simulation.simulator import refuse_singular
 from ..tables import html_table, text_table
 from . import checkpoint as files
 from .case import Case
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 MOST = 10**12  # samples
-NOT_PASSED_ON = ("robot", "events", "parameters", "progress")  # of a Simulator
 OFTEN = 1.0  # seconds between two checkpoints
 SELDOM = 20.0  # times what it takes to write one
 SHOWN = (0.5, 0.95, 0.999)
@@ -419,7 +418,22 @@ def study(
     progress: bool | None = None,
     device: Any = None,
     check_step: bool = True,
-    **simulation: Any,
+    integrator: str = "rk4",
+    torque: Any = None,
+    external: Any = None,
+    wrench: Any = None,
+    link_forces: Any = None,
+    observer: Any = None,
+    sensors: Any = None,
+    sample_time: float | None = None,
+    delay: float = 0.0,
+    stops: bool = False,
+    restitution: float = 0.0,
+    drives: bool = True,
+    tolerance: float = 1e-9,
+    dtype: Any = None,
+    fused: bool = False,
+    project: bool = False,
 ) -> Study:
     """Simulate many arms that differ, and say how large errors and torques will be.
 
@@ -442,23 +456,18 @@ def study(
     this process. `checkpoint` is a folder: a study that was ended goes on from there, unless
     something that decides its numbers changed, of one's own functions all they compute with. A
     function that reads a file or the like needs a `version` for that: `function.version = "1"`,
-    another one whenever it changes. More options (`simulation`) are those of `dy.Simulator`:
-    sensors, delay, stops, integrator, dtype, ...
+    another one whenever it changes. The options from `integrator` on are those of `dy.Simulator`.
     References, bands, encoders and measures of a closed mechanism are those of its drives, stop_hit
     of all joints.
 
     study = dy.study(robot, 2.0, controller=law, reference=move, vary=estimate, samples=10_000)
     study.quantiles("rms_error", [0.5, 0.95, 0.999]); study.worst("rms_error"); study.replay(17)
     """
+    given = locals()  # every option by name, as the signature has them
     a_robot(robot)
     checked_threads(threads)
-    flag(check_step, "check_step")
-    passed_on(simulation, Simulator, *NOT_PASSED_ON)
-    usual = {k: p.default for k, p in inspect.signature(Simulator).parameters.items()}
-    own = {"dt": dt, "controller": controller, "reference": reference, "threads": None}
-    own["device"] = None if isinstance(device, str) and device == "cpu" else device
-    options = {k: v for k, v in usual.items() if k not in NOT_PASSED_ON} | simulation | own
-    options["stops"] = flag(options["stops"], "stops")  # read before a simulator checks it
+    options = {name: given[name] for name in OF_A_STUDY} | {"threads": None}
+    options["device"] = None if isinstance(device, str) and device == "cpu" else device
     case = Case(
         robot=robot,
         variation=Variation.of(robot, vary),

@@ -182,7 +182,7 @@ class Follower:
         h = b.s - a.s
         piece, looks = Hermite((0.0, h), [a.state, b.state]), (*LOOKS, 1.0)
         q = piece(h * np.array(looks)).q
-        q = closed_by_drives(self.robot, q)[0]
+        q = closed_by_drives(self.robot, q)
         errors = [self.problem(a.s + u * h).residuals(x) for u, x in zip(looks, q, strict=True)]
         return float(np.max(np.nan_to_num(errors, nan=np.inf)))
 

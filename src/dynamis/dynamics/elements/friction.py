@@ -269,7 +269,7 @@ def friction_torque(
 def load_dependent(chain: Chain) -> list[tuple[int, Resistance]]:
     """Coordinate and friction of every joint that rubs more under load; passive ones carry none."""
     rows = [(_coordinate(chain, i), r) for i, r in enumerate(chain.resistances) if not zero(r.load)]
-    return [row for row in rows if not chain.closures or row[0] in chain.active]
+    return [row for row in rows if row[0] in chain.driven]
 
 
 def load_share(resistance: Resistance, qd: Any, fn: Functions, direction: Any = None) -> Any:

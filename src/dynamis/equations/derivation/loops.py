@@ -279,7 +279,7 @@ class _Loop:
 
     def torques(self, way: str) -> Iterator[StepDraft]:
         """Forces of the closures (by multipliers) and torques of the drives."""
-        active = self.s.chain.active
+        active = self.s.chain.driven
         if set(active) == set(self.independent):
             yield from self._multiplied() if way != PROJECTION else ()
             yield from [self._projected(way)] if way != MULTIPLIERS else ()
@@ -344,7 +344,7 @@ class _Loop:
     def _shared(self) -> StepDraft:
         """The least squares of the torques that do what those of the independent joints would."""
         lowered, size = self._lowered(), range(len(self.independent))
-        active = sorted(self.s.chain.active)
+        active = sorted(self.s.chain.driven)
         own = [self.Z[k] for k in active]
         N = [[product([z[i] for z in own], [z[j] for z in own]) for j in size] for i in size]
         Q = self._letters("Q", lowered)
@@ -372,7 +372,7 @@ class _Loop:
 
     def _undriven(self) -> StepDraft:
         names = self.s.model.joint_names
-        idle = [names[k] for k in self.independent if k not in self.s.chain.active]
+        idle = [names[k] for k in self.independent if k not in self.s.chain.driven]
         text = (
             f"{', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no drive, so that not every "
             "motion is possible: Q are the torques that the independent joints would need, and "

@@ -215,7 +215,7 @@ def converted(raw: Chain, function: Any) -> Chain:
     )
     return replace(
         result, joints=joints, tip=raw.tip, rotors=raw.rotors, springs=tuple(springs),
-        resistances=resistances, coupling=coupling, closures=tuple(closures), active=raw.active,
+        resistances=resistances, coupling=coupling, closures=tuple(closures), driven=raw.driven,
         tolerance=raw.tolerance, condition=raw.condition, mobility=raw.mobility,
     )  # fmt: skip
 

@@ -270,13 +270,14 @@ def toml_text(model: Model) -> str:
     table = model_table(model)
     sections = {k: table.pop(k, {}) for k in ("values", "configurations")}
     arrays = {k: table.pop(k, []) for k in ROWS}
-    blocks = [_lines(table)]
-    blocks += [f"[{name}]\n" + _lines(rows) for name, rows in sections.items() if rows]
-    blocks += [f"[[{name}]]\n" + _lines(row) for name, rows in arrays.items() for row in rows]
+    blocks = [toml_lines(table)]
+    blocks += [f"[{name}]\n" + toml_lines(rows) for name, rows in sections.items() if rows]
+    blocks += [f"[[{name}]]\n" + toml_lines(row) for name, rows in arrays.items() for row in rows]
     return "\n".join(blocks)
 
 
-def _lines(table: dict[str, Any]) -> str:
+def toml_lines(table: dict[str, Any]) -> str:
+    """The keys of a table, one a line."""
     return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in table.items())
 
 

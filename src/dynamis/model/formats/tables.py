@@ -1,15 +1,15 @@
 """A model as plain tables (dicts of text, numbers and lists): what every file format shares.
 
-A key is the name of the field it fills. Only what differs from the default is written, and a key
-nobody knows is refused. Laws of one's own are written as the name of their class and its constants;
-a reader is given the classes, and none is ever looked up or imported.
+Keys are those of the `schema` of each class. Only what differs from the default is written, and a
+key nobody knows is refused. Laws of one's own are written as the name of their class and its
+constants; a reader is given the classes, and none is ever looked up or imported.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ...arguments import is_flag, one_of, real
 from ...errors import DynamisError, FileError, ModelError, closest, did_you_mean, shown
@@ -17,11 +17,12 @@ from ..check.finding import LEVELS, Finding
 from ..closure import Closure
 from ..drive import Drive
 from ..friction import LAWS, Friction
-from ..law import settings
+from ..law import UserLaw, settings
 from ..link import Link
 from ..model import Model, NamedFrame, Payload
 from ..pose import Pose
 from ..quantity import Expression
+from ..schema import changed_fields, keys, schema
 from ..spring import Spring
 
 # the bytes of a robot file, and errors that say which file and where in it
@@ -70,33 +71,25 @@ def located(where: str) -> Iterator[None]:
 
 
 SCHEMA = 1
-LINK_KEYS = tuple(f.name for f in fields(Link))
-DRIVE_KEYS = tuple(f.name for f in fields(Drive))
-FRICTION_KEYS = tuple(f.name for f in fields(Friction) if f.name != "constants")
 LOAD_KEYS = ("law", "constants")
-PAYLOAD_KEYS = tuple(f.name for f in fields(Payload))
 MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
 MIMIC_KEYS = ("joint", *MIMIC_DEFAULTS)
 FRAME_KEYS = ("name", "link", "xyz", "rpy")
 FINDING_KEYS = ("level", "where", "what", "remedy")  # a model's own are about no log
-CLOSURE_KEYS = tuple(f.name for f in fields(Closure))
-SPRING_KEYS = tuple("from" if f.name == "from_" else f.name for f in fields(Spring))
-ROWS = ("link", "frame", "spring", "closure", "load", "finding")  # tables in double brackets
-LIMITS = ("closure_tolerance", "closure_condition")  # within which closures hold
-MODEL_KEYS = (
-    *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
-    *("tool_name", "base_name", "payload", "gear_matrix", "rotors", "values", "configurations"),
-    *(*LIMITS, "closure_nan", *ROWS),
-)
+MODEL_KEYS = ("schema", *keys(Model))
+ROWS = tuple(name[:-1] for name, x in schema(Model).items() if x.key == name[:-1])  # [[link]], ...
 REQUIRED = {
     "schema": f"schema = {SCHEMA}",
     "name": 'name = "...", the robot\'s name',
     "convention": 'convention = "standard", "modified" or "urdf": it is never guessed',
     "link": "at least one [[link]]",
 }
-TEXTS = {"joint", "name", "joint_name", "parent", "law", "rotor_link", "rotors", "description"} | {
-    *("tool_link", "tool_name", "base_name", "link", "kind", "from", "to", *FINDING_KEYS)
-}
+TEXTS = {"law", "link", *FINDING_KEYS} | {
+    schema(kind)[field.name].key
+    for kind in (Model, Link, Drive, Spring, Closure)
+    for field in fields(kind)
+    if get_args(field.type)[0] in (str, str | None)
+} - {"convention"}  # which answers itself
 
 
 Laws = Mapping[str, Callable[..., Any]]  # classes of laws of one's own, by the names in a file
@@ -108,58 +101,34 @@ NO_LAWS: Laws = {}
 def model_table(model: Model) -> dict[str, Any]:
     """Everything a file says about a model, in the order it is said."""
     table: dict[str, Any] = {"schema": SCHEMA, "name": model.name, "convention": model.convention}
-    if model.description:
-        table["description"] = model.description
-    table["gravity"] = _written(model.gravity)
-    for name in ("base", "tool"):
-        if getattr(model, name) != Pose():
-            table[name] = changed(getattr(model, name))
-    table |= changed(model, ("tool_link", "tool_name", "base_name", "gear_matrix", "rotors"))
-    table |= changed(model, (*LIMITS, "closure_nan"))
-    if model.payload is not None:
-        table["payload"] = changed(model.payload)
-    if model.values:
-        table["values"] = dict(model.values)
-    if model.configurations:
-        table["configurations"] = {k: list(q) for k, q in model.configurations.items()}
-    table["link"] = [link_table(link, i) for i, link in enumerate(model.links)]
-    if model.frames:
-        table["frame"] = [frame_table(frame) for frame in model.frames]
-    if model.springs:
-        table["spring"] = [spring_table(spring, i) for i, spring in enumerate(model.springs)]
-    if closures := [closure_table(x, i) for i, x in enumerate(model.closures)]:
-        table["closure"] = closures
-    if model.loads:
-        table["load"] = [law_table(law.own) for law in model.loads]
-    if model.findings:
-        table["finding"] = [changed(finding) for finding in model.findings]
-    return table
+    table |= changed(model) | {"gravity": _written(model.gravity)}
+    for kind, write in WRITERS.items():
+        if rows := getattr(model, f"{kind}s"):
+            table[kind] = [_unnamed(write(row), kind, i) for i, row in enumerate(rows, 1)]
+    return {key: table[key] for key in MODEL_KEYS if key in table}
 
 
-def link_table(link: Link, index: int | None = None) -> dict[str, Any]:
-    """One link; names that position `index` gives by itself are left out."""
-    automatic = {"name": "link", "joint_name": "joint"}
-    table: dict[str, Any] = {"joint": link.joint}
-    for name, prefix in automatic.items():
-        value = getattr(link, name)
-        if value is not None and (index is None or value != f"{prefix}{index + 1}"):
-            table[name] = value
-    apart = {"joint", *automatic, "mimic", "friction", "drive"}
-    table |= changed(link, (key for key in LINK_KEYS if key not in apart))
+def _unnamed(table: dict[str, Any], kind: str, number: int) -> dict[str, Any]:
+    """A row without the names that its number gives by itself."""
+    usual = {} if kind == "frame" else {"name": f"{kind}{number}", "joint_name": f"joint{number}"}
+    return {key: x for key, x in table.items() if key not in usual or x != usual[key]}
+
+
+def link_table(link: Link) -> dict[str, Any]:
+    """One link."""
+    table: dict[str, Any] = {"joint": link.joint} | changed(link)
     if link.mimic is not None:
-        table["mimic"] = dict(zip(MIMIC_KEYS, _written(link.mimic), strict=True))
+        table["mimic"] = dict(zip(MIMIC_KEYS, table["mimic"], strict=True))
     if link.friction != Friction():
         table["friction"] = friction_table(link.friction)
-    if link.drive is not None:
-        table["drive"] = changed(link.drive)
-        if link.drive.lead is not None:
-            table["drive"].pop("gear", None)
-    return {key: table[key] for key in LINK_KEYS if key in table}
+    if link.drive is not None and link.drive.lead is not None:
+        table["drive"].pop("gear", None)
+    return {key: table[key] for key in keys(Link) if key in table}
 
 
 def friction_table(friction: Friction) -> dict[str, Any]:
     """Coefficients, law, and the law's constants beside them."""
-    table = changed(friction, FRICTION_KEYS)
+    table = changed(friction)
     if friction.own is not None:
         return table | law_table(friction.own.own)
     for name, default in LAWS[friction.law].items():
@@ -170,8 +139,8 @@ def friction_table(friction: Friction) -> dict[str, Any]:
 
 def law_table(law: Any) -> dict[str, Any]:
     """A law of one's own: its class by name, and what an instance is made with."""
-    given = {name: x for name, x in settings(law).items() if x is not None}
-    constants = {name: x if isinstance(x, (str, bool)) else _plain(x) for name, x in given.items()}
+    own = {name: x for name, x in settings(law).items() if x is not None}
+    constants = {name: x if isinstance(x, (str, bool)) else _plain(x) for name, x in own.items()}
     return {"law": type(law).__name__, "constants": constants}
 
 
@@ -181,52 +150,48 @@ def _plain(x: Any) -> bool | int | float:
     return int(x) if isinstance(x, int) else real(x)
 
 
-def spring_table(spring: Spring, index: int | None = None) -> dict[str, Any]:
-    """A spring; a name that position `index` gives by itself is left out."""
-    table = {"kind": spring.kind, **changed(spring)}
-    if index is not None and spring.name == f"spring{index + 1}":
-        del table["name"]
-    return {"from" if key == "from_" else key: value for key, value in table.items()}
-
-
-def closure_table(closure: Closure, index: int) -> dict[str, Any]:
-    """A closure; a name that position `index` gives by itself is left out."""
-    table = {"kind": closure.kind, **changed(closure, ("name", "length"))}
-    if closure.name == f"closure{index + 1}":
-        del table["name"]
-    table["between"] = list(closure.between)
-    table["frames"] = [changed(place) for place in closure.frames]
-    return table
-
-
 def frame_table(frame: NamedFrame) -> dict[str, Any]:
     """A named frame; one fixed to the base names no link."""
-    table: dict[str, Any] = {"name": frame.name}
-    if frame.link is not None:
-        table["link"] = frame.link
-    return table | changed(frame.pose)
+    link = {} if frame.link is None else {"link": frame.link}
+    return {"name": frame.name} | link | changed(frame.pose)
 
 
-def changed(value: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """The fields (or those named) that differ from their defaults, ready to write."""
+WRITERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {  # of the rows of a model
+    "link": link_table,
+    "frame": frame_table,
+    "spring": lambda spring: {"kind": spring.kind} | changed(spring),
+    "closure": lambda closure: {"kind": closure.kind} | changed(closure),
+    "load": lambda law: law_table(law.own),
+    "finding": lambda finding: {key: getattr(finding, key) for key in FINDING_KEYS},
+}
+
+
+def changed(value: Any) -> dict[str, Any]:
+    """The fields that differ from their defaults, by their keys and ready to write."""
     found = {}
-    defaults = {f.name: f.default for f in fields(value)}
-    for name in names or defaults:
-        given = getattr(value, name)
-        if given is None or given == defaults[name] or (name == "inertia" and not any(given)):
+    for name in changed_fields(value):
+        own, key = getattr(value, name), schema(type(value))[name].key
+        rows = isinstance(value, Model) and key in ROWS
+        if own is None or key is None or rows or isinstance(own, UserLaw):
             continue
-        if name == "inertia" and not any(given[3:]):
-            given = given[:3]
-        if name == "coulomb" and isinstance(given[0], float) and given[1] == -given[0]:
-            given = given[0]
-        found[name] = _written(given)
+        if name == "inertia" and not any(own):
+            continue
+        if name == "inertia" and not any(own[3:]):
+            own = own[:3]
+        if name == "coulomb" and isinstance(own[0], float) and own[1] == -own[0]:
+            own = own[0]
+        found[key] = _written(own)
     return found
 
 
 def _written(value: Any) -> Any:
+    if isinstance(value, Expression):
+        return value.text
+    if isinstance(value, Mapping):
+        return {key: _written(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [_written(item) for item in value]
-    return value.text if isinstance(value, Expression) else value
+    return changed(value) if is_dataclass(value) else value
 
 
 # tables to a model
@@ -246,47 +211,47 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
     readers = {
         "link": lambda row: Link(**link_fields(row, laws)),
         "frame": frame_from_table,
-        "spring": spring_from_table,
-        "closure": closure_from_table,
+        "spring": lambda row: Spring(**check_keys(row, keys(Spring), "the spring")),
+        "closure": lambda row: Closure(**check_keys(row, keys(Closure), "the closure")),
         "load": lambda row: law_from_table(row, laws),
         "finding": finding_from_table,
     }
-    given = {k: v for k, v in table.items() if k not in ("schema", "payload", *readers)}
+    found = {k: v for k, v in table.items() if k not in ("schema", "payload", *readers)}
     for key in ("values", "configurations"):
-        if key in given:
-            given[key] = _table(given[key], key)
-    if "gear_matrix" in given and not isinstance(given["gear_matrix"], list):
-        raise FileError(f"gear_matrix is {shown(given['gear_matrix'])}, expected rows of numbers")
+        if key in found:
+            found[key] = _table(found[key], key)
+    if "gear_matrix" in found and not isinstance(found["gear_matrix"], list):
+        raise FileError(f"gear_matrix is {shown(found['gear_matrix'])}, expected rows of numbers")
     if "payload" in table:
-        given["payload"] = payload_from_table(table["payload"])
+        found["payload"] = payload_from_table(table["payload"])
     for kind, read in readers.items():
         rows = table.get(kind, [])
         if not isinstance(rows, list) or (kind == "link" and not rows):
             raise FileError(f"{kind} is {shown(rows)}, {_rows_expected(kind)}")
         check_count(len(rows), kind)
-        given[f"{kind}s"] = built = []
+        found[f"{kind}s"] = built = []
         for i, row in enumerate(rows):
             name = row.get("name") if isinstance(row, Mapping) else None
             with located(f"{kind} {i + 1}" + (f" ({name!r})" if name else "")):
                 built.append(read(row))
-    return Model(**given)
+    return Model(**found)
 
 
 def link_fields(table: Any, laws: Laws = NO_LAWS) -> dict[str, Any]:
     """Keyword arguments of Link from one link's table."""
-    given = check_keys(table, LINK_KEYS, "the link")
-    if "friction" in given:
-        given["friction"] = friction_from_table(given["friction"], laws)
-    if "drive" in given:
-        given["drive"] = Drive(**check_keys(given["drive"], DRIVE_KEYS, "drive"))
-    if "mimic" in given:
-        rows = MIMIC_DEFAULTS | check_keys(given["mimic"], MIMIC_KEYS, "mimic")
+    found = check_keys(table, keys(Link), "the link")
+    if "friction" in found:
+        found["friction"] = friction_from_table(found["friction"], laws)
+    if "drive" in found:
+        found["drive"] = Drive(**check_keys(found["drive"], keys(Drive), "drive"))
+    if "mimic" in found:
+        rows = MIMIC_DEFAULTS | check_keys(found["mimic"], MIMIC_KEYS, "mimic")
         if not isinstance(rows.get("joint"), str):
             raise ModelError(
                 f"mimic names joint {shown(rows.get('joint'))}, expected a joint's name"
             )
-        given["mimic"] = tuple(rows[key] for key in MIMIC_KEYS)
-    return given
+        found["mimic"] = tuple(rows[key] for key in MIMIC_KEYS)
+    return found
 
 
 def law_from_table(table: Any, laws: Laws) -> Any:
@@ -306,16 +271,16 @@ def own_law(kind: str, name: str, constants: Any, laws: Laws) -> Any:
             f"{kind} {shown(name)} does not exist: the file names it, its code is not in the file",
             f"{close}if it is a class of yours: dy.load(path, laws={{{shown(name)}: {name}}})",
         )
-    given = _table(constants, "constants")
-    for key, value in given.items():
+    own = _table(constants, "constants")
+    for key, value in own.items():
         if not isinstance(value, (str, bool, int, float)):
             raise ModelError(f"constants.{key} is {shown(value)}, expected a number, text or flag")
     try:
-        return laws[name](**given)
+        return laws[name](**own)
     except DynamisError:
         raise
     except Exception as error:  # whatever somebody else's class says to its constants
-        listed = ", ".join(given) or "no constants"
+        listed = ", ".join(own) or "no constants"
         raise ModelError(f"{kind} {name!r} cannot be made from {listed}: {error}") from error
 
 
@@ -325,28 +290,18 @@ def friction_from_table(table: Any, laws: Laws = NO_LAWS) -> Friction:
     law = rows.get("law", Friction.law)
     known = LAWS.get(law) if isinstance(law, str) else ()
     if known is None:
-        given = check_keys(rows, (*FRICTION_KEYS, "constants"), "friction")
-        own = own_law("friction law", law, given.pop("constants", {}), laws)
-        return Friction(**given | {"law": own})
-    return Friction(**check_keys(rows, (*FRICTION_KEYS, *known), "friction"))
+        found = check_keys(rows, (*keys(Friction), "constants"), "friction")
+        own = own_law("friction law", law, found.pop("constants", {}), laws)
+        return Friction(**found | {"law": own})
+    return Friction(**check_keys(rows, (*keys(Friction), *known), "friction"))
 
 
 def payload_from_table(table: Any) -> Payload:
     """A payload; only its mass must be there."""
-    rows = check_keys(table, PAYLOAD_KEYS, "payload")
+    rows = check_keys(table, keys(Payload), "payload")
     if "mass" not in rows:
         raise ModelError("payload has no mass, expected payload = { mass = ..., com = [...] }")
     return Payload(**rows)
-
-
-def spring_from_table(table: Any) -> Spring:
-    """A spring."""
-    return Spring(**check_keys(table, SPRING_KEYS, "the spring"))
-
-
-def closure_from_table(table: Any) -> Closure:
-    """A closure."""
-    return Closure(**check_keys(table, CLOSURE_KEYS, "the closure"))
 
 
 def finding_from_table(table: Any) -> Finding:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import indent, tostring
+from xml.etree.ElementTree import Element, indent, tostring
 
 from ...arguments import one_of
 from ...errors import ModelError, counted, did_you_mean, shown, warn
@@ -19,9 +19,10 @@ from ..link import Link
 from ..model import Model, NamedFrame
 from ..pose import Pose, pose
 from ..quantity import quantity
-from .tables import check_count, located
+from .tables import check_count, located, model_from_table
+from .urdf_attributes import has_attributes, said_table
 from .urdf_elements import MOVING, NO_LIMIT, Sketch, UrdfJoint, UrdfLink, parsed, sketch
-from .urdf_extension import extend, number_joints, restored
+from .urdf_extension import Extension, digests, extend, extension, is_toml, marked, restored
 from .urdf_kept import kept_elements, packages_lost, put_back
 from .urdf_write import standard_robot
 
@@ -42,33 +43,39 @@ def model_from_urdf(
     """
     with located(where):
         root = parsed(data, text=True)
-        robot = sketch(root)
-        name = Path(where).stem
-        said = None if robot.extension is None else robot.extension.get("tip")
-        written = plain_model(robot, name, said if said in robot.links else None, lock)
+        robot, tool, said = _extended(sketch(root), name := Path(where).stem)
+        model = written = plain_model(robot, name, tool, lock)
         own_tip = tip is not None and tip != written.tool_name
         plain = plain_model(robot, name, tip, lock) if own_tip else written
-        model = restored(plain, robot, where, own_tip, locked=bool(lock))
+        model = plain if said is None else restored(plain, said, where, own_tip, bool(lock))
         return replace(model, kept_elements=kept_elements(root, model, folder))
 
 
+def _extended(robot: Sketch, name: str) -> tuple[Sketch, str | None, Extension | None]:
+    """A robot, the link that is its tool, and what its extension says, of whichever version."""
+    said = None
+    if is_toml(robot):
+        robot, tool, said = extension(robot)
+        return robot, tool if tool in robot.links else None, said
+    tool = None if robot.extension is None else robot.extension.get("tip")
+    tool = tool if tool in robot.links else None
+    if has_attributes(robot):
+        table, lost = said_table(robot, plain_model(robot, name, tool))
+        model = model_from_table(table)
+        said = Extension(model, digests(_written(model)[1]), tuple(lost))
+    return robot, tool, said
+
+
 def urdf_text(model: Model, folder: Path | None = None) -> str:
-    """The model as URDF text; what only the <dynamis> elements hold is said in a warning.
+    """The model as URDF text; what only the <dynamis> element holds is said in a warning.
 
     Elements that a URDF had beyond the model are put back. `folder` is where the text goes to.
     """
-    element, tool = standard_robot(model)
-    if plain_model(sketch(element), model.name).link_names != model.link_names:
-        number_joints(element, model)
-    robot = sketch(element)
-    tip = None if plain_model(robot, model.name).tool_name == tool else tool
-    words = extend(element, model, plain_model(robot, model.name, tool), tip)
-    if words:
-        warn(
-            f"URDF cannot hold all of {model.name!r}: kept in <dynamis> elements, which other "
-            f"tools ignore: {', '.join(words)}"
-        )
-    if lost := put_back(element, model, folder):
+    element, plain, tool, helpers = _written(model)
+    lost = put_back(element, model, folder)
+    if plain_model(sketch(element), model.name) != model:
+        extend(element, model, plain, tool, helpers)
+    if lost:
         warn(
             f"not all elements of the URDF of {model.name!r} have a place in this one: left out: "
             f"{', '.join(lost)}"
@@ -80,6 +87,13 @@ def urdf_text(model: Model, folder: Path | None = None) -> str:
         )
     indent(element)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(element, encoding="unicode") + "\n"
+
+
+def _written(model: Model) -> tuple[Element, Model, str, list[str]]:
+    """The <robot> of a model, what its elements give back; its tool and helpers."""
+    element, tool, helpers = standard_robot(model)
+    plain = plain_model(marked(sketch(element), model, helpers), model.name, tool)
+    return element, plain, tool, helpers
 
 
 # the model of links and joints: one root, fixed joints merged, a tool chosen
@@ -279,17 +293,16 @@ class _Tree:
             self._add(joint, robot.links[joint.child], held.get(joint.name))
 
     def _add(self, joint: UrdfJoint, body: UrdfLink, value: float | None) -> None:
-        above, extension = self.places[joint.parent], joint.extension
+        above = self.places[joint.parent]
         here = _joined(above.pose, joint, value)
         if joint.kind in MOVING and value is None:
             self.links.append(_moving_link(joint, body, above.carrier, here))
             self.places[joint.child] = LinkPlace(joint.child, Pose(), above.depth + 1)
-            index = None if extension is None else extension.get("index")
-            if index is not None and index.isdecimal():
-                self.order[joint.child] = int(index)
+            if joint.index is not None:
+                self.order[joint.child] = joint.index
             return
         self.places[joint.child] = LinkPlace(above.carrier, here, above.depth)
-        if extension is None or extension.get("helper") is None:
+        if not joint.helper:
             self.frames.append(NamedFrame(name=joint.child, link=above.carrier, pose=here))
         if above.carrier is not None:
             own = from_com(body.mass, body.com or ZERO, from_entries(body.inertia))

@@ -67,6 +67,8 @@ class UrdfJoint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: tuple[str, float, float] | None = None
+    index: int | None = None  # of its link in the model
+    helper: bool = False  # its link only carries the base, the tool or a payload
     extension: Element | None = None
 
 
@@ -236,6 +238,9 @@ def _joint(element: Element) -> UrdfJoint:
             raise ModelError(f"{where} has axis 0 0 0, expected a direction")
     limit = element.find("limit")
     dynamics = element.find("dynamics")
+    extension = element.find(EXTENSION)
+    marks = {} if extension is None else extension.attrib
+    index = marks.get("index", "")
     return UrdfJoint(
         name=name,
         kind=str(kind),
@@ -248,7 +253,9 @@ def _joint(element: Element) -> UrdfJoint:
         damping=_optional(dynamics, ("damping",), where).get("damping", 0.0),
         friction=_optional(dynamics, ("friction",), where).get("friction", 0.0),
         mimic=_mimic(element.find("mimic"), where) if kind != "fixed" else None,
-        extension=element.find(EXTENSION),
+        index=int(index) if index.isdecimal() else None,
+        helper="helper" in marks,
+        extension=extension,
     )
 
 

@@ -1,8 +1,7 @@
 """A model as standard URDF elements, so that any other reader sees the same arm.
 
 A DH arm gets one URDF link per joint, at the canonical joint frame with axis 0 0 1; a URDF model
-keeps its own frames. Links that exist only to carry the base, the tool or a payload are marked as
-helpers.
+keeps its own frames. Links that exist only to carry the base, the tool or a payload are helpers.
 """
 
 import math
@@ -30,7 +29,7 @@ from ..link import Link
 from ..model import Model
 from ..pose import Pose, pose
 from ..quantity import resolve
-from .urdf_elements import ENTRIES, EXTENSION, NO_LIMIT
+from .urdf_elements import ENTRIES, NO_LIMIT
 
 ROUNDING = 1e-15  # of a sum, next to its largest term
 SAME = 1e-9  # relative: two inertias or placements closer than this are the same
@@ -40,8 +39,8 @@ Body = tuple[float, Vector, tuple[float, ...]]  # mass, centre of mass, Ixx Iyy 
 NOTHING: Body = (0.0, ZERO, (0.0,) * 6)
 
 
-def standard_robot(model: Model) -> tuple[Element, str]:
-    """The <robot> element without extensions, and the name of the URDF link that is the tool."""
+def standard_robot(model: Model) -> tuple[Element, str, list[str]]:
+    """The <robot> element without extension, the URDF link that is the tool, and the helpers."""
     c = chain(model)
     names = _Names(model)
     robot = Element("robot", name=writable(model.name))
@@ -55,7 +54,7 @@ def standard_robot(model: Model) -> tuple[Element, str]:
     for frame in model.frames:
         place = _on_link(model, c, frame.link, frame.pose)
         _fixed(robot, names, (frame.link or names.root, frame.name), place)
-    return robot, _tool(robot, model, c, names)
+    return robot, _tool(robot, model, c, names), names.helpers
 
 
 class _Names:
@@ -63,6 +62,7 @@ class _Names:
 
     def __init__(self, model: Model):
         self.joints = set(model.tree_joint_names)
+        self.helpers: list[str] = []
         names = (*model.link_names, *(frame.name for frame in model.frames))
         if (twice := duplicate(names)) is not None:
             raise FileError(f"two links or frames are called {twice!r}, URDF needs one name each")
@@ -142,8 +142,7 @@ def _fixed(
     name = names.joint(f"{ends[1]}_fixed")
     joint = SubElement(robot, "joint", name=name, type="fixed")
     _connect(joint, ends, place)
-    if helper:
-        SubElement(joint, EXTENSION, helper="true")
+    names.helpers += [ends[1]] if helper else []
 
 
 def _tool(robot: Element, model: Model, c: Chain, names: _Names) -> str:
@@ -238,12 +237,6 @@ def com_form(body: Inertia) -> Body:
         if all(map(math.isfinite, (*com, *I))) and same_inertia(from_com(m, com, I), body):
             return m, com, entries(I)
     return 0.0, ZERO, entries(body.I)
-
-
-def as_written(body: Inertia) -> Inertia:
-    """The body an <inertial> element gives back."""
-    m, com, tensor = com_form(body)
-    return from_com(m, com, from_entries(tensor))
 
 
 def same_inertia(a: Inertia, b: Inertia) -> bool:

@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
+from ...arguments import a_robot, checked, flag, fraction, number, positive, strict, whole
 from ...control.controller import above_zero
 from ...control.damping import places
 from ...control.sensors import Sensors
 from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
 from ...simulation.lost_loops import lost_hint
+from ...simulation.options import PLANT, offered
 from ...simulation.record import stiff_friction
 from ...simulation.simulator import Simulator
 from ...simulation.tableau import INTEGRATORS
@@ -334,10 +335,12 @@ SILENCE = 0.05  # s without a torque packet after which there is no torque
 HEAD = struct.Struct("3d")  # of a row: t, controller's t, status
 
 
+@strict
 class PlantServer:
     """An arm behind a UDP port; `run` lets time pass, `stop` ends it.
 
-    `substeps`: of the arm, per measurement; `remark` says why they are several.
+    `substeps`: of the arm, per measurement; `remark` says why they are several. Further options
+    are those of `dy.Simulator` that a plant has: `stops`.
     """
 
     def __init__(
@@ -353,8 +356,8 @@ class PlantServer:
         jitter: float = 0.0,
         seed: int = 0,
         encoder: Any = None,
-        stops: bool = False,
         keep: bool = True,
+        **simulation: Any,
     ):
         self.rate = positive(rate, "rate", "steps per second")
         loss = fraction(loss, "loss", 1.0)
@@ -369,7 +372,7 @@ class PlantServer:
         self.n, self.keep = len(self.drives), flag(keep, "keep")
         self.substeps, self.remark = _substeps(robot, 1.0 / self.rate)
         dt = 1.0 / self.rate / self.substeps
-        self.arm = Simulator(robot, dt, stops=stops, threads=1)
+        self.arm = Simulator(robot, dt, threads=1, **offered(simulation, PLANT))
         self.arm.step()  # compiled before anybody waits for a measurement
         self.arm.reset(q0)
         if self.arm.q.ndim != 1:
@@ -506,11 +509,9 @@ def run_plant(
     """Simulate an arm in real time behind a UDP port until `duration`, SIGINT or SIGTERM.
 
     Options: host, q0, rate (steps per second), loss (0 to 1), delay and jitter (seconds), of both
-    ways, seed,
-    encoder (rad or m per count), stops, keep (the rows).
+    ways, seed, encoder (rad or m per count), keep (the rows), and stops, as in `dy.Simulator`.
     """
-    known = passed_on(options, PlantServer, "robot", "port")
-    return serve(PlantServer(robot, port, **known), duration)
+    return serve(PlantServer(robot, port, **options), duration)
 
 
 def serve(

@@ -1,7 +1,7 @@
 """Simulations of the Simulate page: free motion, or a move under a controller."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -81,11 +81,11 @@ class Experiment:
     duration: float = 3.0
     dt: float = 1e-3
     friction: bool = True
-    stops: bool = False
     target: np.ndarray | None = None
     moving: float = 2.0  # seconds from q0 to the target
     law: str = "Computed torque"
     gains: Gains = Gains()
+    simulation: Mapping[str, Any] = field(default_factory=dict)  # further options of it
 
     def run(self) -> tuple[Run, Controller | None, Any]:
         """The run, its controller and its reference."""
@@ -106,12 +106,12 @@ class Experiment:
             reference = target if only_a_place else quintic(start, target, self.moving)
         found = simulated(
             arm, self.duration, self.dt, self.q0, controller=controller, reference=reference,
-            stops=self.stops, save_every=max(1, int(np.ceil(steps / MOST_ROWS))), progress=False,
+            save_every=max(1, int(np.ceil(steps / MOST_ROWS))), progress=False, **self.simulation,
         )  # fmt: skip
         return found, controller, reference
 
 
-TUNED = tuple(field.name for field in fields(Gains))
+TUNED = tuple(x.name for x in fields(Gains))
 # laws, and the gains that each has a use for
 LAWS: Mapping[str, tuple[str, ...]] = {
     "Computed torque": ("bandwidth", "damping", "integral", "model_error"),

@@ -4,7 +4,7 @@ A table lists the fields of a part of the model; what a field is given goes to t
 dataclasses, which refuse what is wrong. Nothing changes until the whole robot is accepted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,12 +14,14 @@ import numpy as np
 from ...model.closure import CLOSURE_COLUMNS, Closure, closure_texts
 from ...model.closure import KINDS as CLOSURES
 from ...model.drive import Drive
-from ...model.friction import LAWS
+from ...model.friction import CONSTANTS, LAWS, Friction
 from ...model.link import Link
 from ...model.model import Model
+from ...model.pose import Pose
+from ...model.schema import UNITS, schema
+from ...model.spring import COMMON, SPRING_COLUMNS, Spring, spring_row
 from ...model.spring import KINDS as SPRINGS
 from ...model.spring import LAWS as GASES
-from ...model.spring import SPRING_COLUMNS, Spring, spring_row
 from ...robot import Robot
 from ..server.jobs import Soon, by_hand
 from ..server.session import Session, plain, show
@@ -70,16 +72,6 @@ class TextField:
 # the fields of a part, as a table
 
 Given = Callable[[Any, Model], bool]
-UNITS = {
-    "revolute": {
-        "position": "rad", "speed": "rad/s", "effort": "N m", "viscous": "N m s/rad",
-        "stiffness": "N m/rad", "gear": "-",
-    },
-    "prismatic": {
-        "position": "m", "speed": "m/s", "effort": "N", "viscous": "N s/m",
-        "stiffness": "N/m", "gear": "rad/m",
-    },
-}  # fmt: skip
 
 
 def _always(part: Any, model: Model) -> bool:
@@ -179,6 +171,34 @@ class PartField(NamedTuple):
         return _with(part, self.key, value)
 
 
+def schema_fields(
+    kind: type,
+    special: Mapping[str, Mapping[str, Any]],
+    path: str = "",
+    word: str = "",
+    **more: Any,
+) -> Iterator[PartField]:
+    """Fields of a class of the model by its schema: those with numbers, and the `special` ones."""
+    defaults = kind.__dataclass_fields__
+    for name, own in schema(kind).items():
+        if own.key is None or not (own.unit or name in special):
+            continue
+        label = own.heading.replace("^2", "²").replace("deg C", "°C")
+        given: dict[str, Any] = {
+            "many": own.count > 1,
+            "angle": own.unit in ("rad", "{position}"),
+            "optional": bool(own.unit) and defaults[name].default is None,
+        }
+        given |= more | dict(special.get(name, {}))
+        yield PartField(f"{path}{name}", f"{word}{label}", **given)
+
+
+def units_of(part: Any) -> Mapping[str, str]:
+    """Units of a link's joint, or of the way of a spring."""
+    turns = part.joint != "prismatic" if isinstance(part, Link) else part.kind == "torsion"
+    return UNITS["revolute" if turns else "prismatic"]
+
+
 # geometry, body, friction, drive and limits of a link
 
 
@@ -204,6 +224,14 @@ def _apart(part: Link, model: Model) -> bool:
 
 def _has_drive(part: Link, model: Model) -> bool:
     return part.drive is not None
+
+
+def _spins(part: Link, model: Model) -> bool:
+    return part.drive is not None and model.rotors == "full"
+
+
+def _bodies(model: Model) -> tuple[str, ...]:
+    return model.base_name, *model.link_names
 
 
 def _has_constant(name: str, part: Link, model: Model) -> bool:
@@ -258,77 +286,55 @@ def _geared(part: Link, model: Model) -> bool:
 
 
 NONE, MOTOR, OWN = "none", "motor and gear", "own law"
+PLACED = {"when": _urdf, "optional": False}
+SPINS = {"when": _spins}
+GEOMETRY: Mapping[str, Mapping[str, Any]] = {
+    **{key: {"when": _dh} for key in ("a", "alpha", "offset")},
+    **{"d": {"when": _turns}, "theta": {"when": _slides}, "axis": {"when": _urdf}},
+    **{"xyz": PLACED, "rpy": PLACED},
+}
+BODY: Mapping[str, Mapping[str, Any]] = {
+    "mass": {"when": _apart},
+    "com": {"when": lambda x, _: _apart(x, _) and x.com_factor is None, "optional": False},
+    "com_factor": {"when": lambda x, _: x.com_factor is not None},
+    "linear": {"when": lambda x, _: x.linear is not None, "many": True},
+}
+DRIVE: Mapping[str, Mapping[str, Any]] = {
+    "gear": {"when": _geared},
+    "lead": {"when": _screw, "put": _lead},
+    **dict.fromkeys(("rotor_axis", "rotor_position", "unbalance"), SPINS),
+    "rotor_link": SPINS | {"options": lambda m: ("", *_bodies(m)), "optional": True},
+}
+
+
+def _link_fields(group: str, special: Mapping[str, Mapping[str, Any]]) -> list[PartField]:
+    own = schema(Link)
+    return [x for x in schema_fields(Link, special) if own[x.key].group == group]
+
+
 LINK: Mapping[str, Sequence[PartField]] = {
-    "Geometry": (
-        PartField("a", "a (m)", when=_dh),
-        PartField("alpha", "alpha (rad)", angle=True, when=_dh),
-        PartField("d", "d (m)", when=_turns),
-        PartField("theta", "theta (rad)", angle=True, when=_slides),
-        PartField("offset", "offset ({position})", angle=True, when=_dh),
-        PartField("xyz", "xyz (m)", many=True, when=_urdf),
-        PartField("rpy", "rpy (rad)", many=True, angle=True, when=_urdf),
-        PartField("axis", "axis (-)", many=True, when=_urdf, optional=True),
-    ),
-    "Mass and inertia": (
-        PartField("mass", "mass (kg)", when=_apart),
-        PartField(
-            "com", "com (m)", many=True, when=lambda x, _: _apart(x, _) and x.com_factor is None
-        ),
-        PartField("com_factor", "com factor (-)", when=lambda x, _: x.com_factor is not None),
+    "Geometry": _link_fields("geometry", GEOMETRY),
+    "Mass and inertia": [
+        *(x for x in _link_fields("body", BODY) if x.key != "inertia"),
         PartField("inertia", "Ixx, Iyy, Izz (kg m²)", **_half(0)),
         PartField("inertia", "Ixy, Iyz, Ixz (kg m²)", **_half(3)),
-        PartField(
-            "linear", "ten parameters (SI)", many=True, when=lambda x, _: x.linear is not None
-        ),
-    ),
-    "Friction": (
+    ],
+    "Friction": [
         PartField("friction.law", "law", options=lambda _: (*LAWS, OWN), get=_law_name, put=_law),
-        PartField("friction.viscous", "viscous ({viscous})"),
-        PartField("friction.coulomb", "Coulomb ({effort})"),
-        PartField("friction.offset", "offset ({effort})"),
-        PartField("friction.load", "load (-)"),
+        *schema_fields(Friction, {}, "friction."),
         *(
-            PartField(f"friction.constants.{name}", label, when=partial(_has_constant, name))
-            for name, label in (
-                ("static_ratio", "static ratio (-)"),
-                ("velocity", "velocity ({speed})"),
-                ("ratio", "ratio (-)"),
-                ("stiffness", "bristles ({stiffness})"),
-                ("damping", "their damping ({viscous})"),
-            )
+            PartField(f"friction.constants.{name}", own.heading, when=partial(_has_constant, name))
+            for name, own in CONSTANTS.items()
         ),
-        PartField("friction.temperature_slope", "temperature slope (1/K)"),
-        PartField("friction.reference_temperature", "reference (°C)"),
-    ),
-    "Drive": (
+    ],
+    "Drive": [
         PartField(
             "drive", "drive", options=lambda _: (NONE, MOTOR), put=_drive,
             get=lambda x, _: NONE if x.drive is None else MOTOR,
         ),
-        PartField("drive.gear", "gear ({gear})", when=_geared),
-        PartField("drive.lead", "screw lead (m/turn)", when=_screw, put=_lead),
-        *(
-            PartField(f"drive.{key}", label, when=_has_drive, optional=optional)
-            for key, label, optional in (
-                ("rotor_inertia", "rotor inertia (kg m²)", False),
-                ("viscous", "motor viscous (N m s/rad)", False),
-                ("coulomb", "motor Coulomb (N m)", False),
-                ("efficiency", "efficiency (-)", False),
-                ("limits", "motor torque (N m)", True),
-                ("torque_constant", "torque constant (N m/A)", True),
-                ("resistance", "resistance (ohm)", True),
-                ("inductance", "inductance (H)", False),
-                ("voltage_limit", "voltage limit (V)", True),
-                ("current_limit", "current limit (A)", True),
-                ("current_bandwidth", "current loop (rad/s)", False),
-            )
-        ),
-    ),
-    "Limits": (
-        PartField("limits", "from, to ({position})", many=True, angle=True, optional=True),
-        PartField("velocity_limit", "speed ({speed})", optional=True),
-        PartField("effort_limit", "effort ({effort})", optional=True),
-    ),
+        *schema_fields(Drive, DRIVE, "drive.", when=_has_drive),
+    ],
+    "Limits": _link_fields("limits", {}),
 }  # fmt: skip
 
 
@@ -339,16 +345,13 @@ def _kind_is(*kinds: str) -> Given:
     return lambda part, model: part.kind in kinds
 
 
-def _shaped(part: Spring, model: Model) -> bool:
-    return part.kind == "gas" and part.law != "table"
-
-
-def _tabled(part: Spring, model: Model) -> bool:
-    return part.kind == "gas" and part.law == "table"
-
-
-def _bodies(model: Model) -> tuple[str, ...]:
-    return model.base_name, *model.link_names
+def _has_field(name: str, part: Spring, model: Model) -> bool:
+    """Whether a spring of its kind, and with its law of gas, has a field."""
+    if part.kind == "gas" and name in ("rest_length", "force", "gas_length", "exponent"):
+        return part.law != "table"
+    if name in ("lengths", "forces"):
+        return part.kind == "gas" and part.law == "table"
+    return name in (*COMMON, *SPRINGS[part.kind])
 
 
 def _end(key: str, part: Any, model: Model) -> str:
@@ -392,43 +395,33 @@ def _closure_kind(part: Closure, text: str, model: Model) -> Closure:
     return replace(part, kind=text, length=length)
 
 
-LINE = ("linear", "gas")
-SPRING = (
-    PartField("kind", "kind", options=lambda _: tuple(SPRINGS), put=_spring_kind),
-    PartField("from_", "from", when=_kind_is(*LINE), options=_bodies,
-        get=partial(_end, "from_"), put=partial(_attached, "from_")),
-    PartField("from_point", "from point (m)", many=True, when=_kind_is(*LINE)),
-    PartField("to", "to", when=_kind_is(*LINE), options=_bodies,
-        get=partial(_end, "to"), put=partial(_attached, "to")),
-    PartField("to_point", "to point (m)", many=True, when=_kind_is(*LINE)),
-    PartField("joint", "at joint", when=_kind_is("torsion"), options=lambda m: m.tree_joint_names),
-    PartField("law", "gas law", when=_kind_is("gas"), options=lambda _: GASES, put=_gas_law),
-    PartField("stiffness", "stiffness (N/m)", when=_kind_is("linear")),
-    PartField("stiffness", "stiffness (N m/rad)", when=_kind_is("torsion")),
-    PartField(
-        "rest_length", "rest length (m)", when=lambda x, m: x.kind == "linear" or _shaped(x, m)
-    ),
-    PartField("rest_angle", "rest angle (rad)", angle=True, when=_kind_is("torsion")),
-    PartField("preload", "preload (N)", when=_kind_is("linear")),
-    PartField("preload", "preload (N m)", when=_kind_is("torsion")),
-    PartField("force", "force (N)", when=_shaped),
-    PartField("gas_length", "gas length (m)", when=_shaped),
-    PartField("exponent", "exponent (-)", when=_shaped),
-    PartField("lengths", "lengths (m)", many=True, when=_tabled),
-    PartField("forces", "forces (N)", many=True, when=_tabled),
-    PartField("damping", "damping (N s/m)", when=_kind_is(*LINE)),
-    PartField("damping", "damping (N m s/rad)", when=_kind_is("torsion")),
-)  # fmt: skip
-CLOSURE = (
+ENDS = {
+    name: {"options": _bodies, "get": partial(_end, name), "put": partial(_attached, name)}
+    for name in ("from_", "to")
+}
+SPRING_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "kind": {"options": lambda _: tuple(SPRINGS), "put": _spring_kind},
+    **ENDS,
+    "joint": {"options": lambda model: model.tree_joint_names},
+    "law": {"options": lambda _: GASES, "put": _gas_law},
+    "gas_length": {"optional": False},
+    **{key: {"many": True, "optional": False} for key in ("lengths", "forces")},
+}
+SPRING = [
+    row._replace(when=partial(_has_field, row.key)) for row in schema_fields(Spring, SPRING_FIELDS)
+]
+CLOSURE = [
     PartField("kind", "kind", options=lambda _: tuple(CLOSURES), put=_closure_kind),
-    PartField("between.0", "first link", options=_bodies),
-    PartField("frames.0.xyz", "first xyz (m)", many=True),
-    PartField("frames.0.rpy", "first rpy (rad)", many=True, angle=True),
-    PartField("between.1", "second link", options=_bodies),
-    PartField("frames.1.xyz", "second xyz (m)", many=True),
-    PartField("frames.1.rpy", "second rpy (rad)", many=True, angle=True),
-    PartField("length", "length (m)", when=_kind_is("rod")),
-)
+    *(
+        row
+        for k, word in enumerate(("first ", "second "))
+        for row in (
+            PartField(f"between.{k}", f"{word}link", options=_bodies),
+            *schema_fields(Pose, {}, f"frames.{k}.", word),
+        )
+    ),
+    *schema_fields(Closure, {}, when=_kind_is("rod")),
+]
 
 
 class PartFields:
@@ -456,7 +449,7 @@ class PartFields:
     def show(self, another: bool) -> None:
         """Follow the model; `another` part takes the place of what is being typed."""
         part, model = self._part(), self.session.robot.model
-        units = UNITS.get(getattr(part, "joint", "") or "", UNITS["revolute"])
+        units = {} if part is None else units_of(part)
         for row, field in zip(self.rows, self.fields, strict=True):
             shown = part is not None and row.when(part, model)
             if row.options is None:

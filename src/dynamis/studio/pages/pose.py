@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import DynamisError
 from ...ik.assemble import CLOSED, nearest
 from ...ik.follow import Followed, follow, handles, lead
-from ...model.link import UNITS
+from ...model.schema import UNITS
 from ...robot import Robot
 from ...spatial.rotations import rotation_from_quaternion, rotation_from_rpy
 from ...transforms import to_quaternion, to_rpy
@@ -139,8 +139,8 @@ class IkPanel:
             asked, robot, T, near = self._asked, self.session.robot, self._wanted(), self.session.q
             show(self.answer, "Solving …")
         try:
-            near_first = {"q0": near} if robot.model.closures else {}
-            found = robot.ik(T, limits=self.inside.value, **near_first)  # unlocked: it takes time
+            near_first = near if robot.model.closures else None
+            found = robot.ik(T, limits=self.inside.value, q0=near_first)  # unlocked: it takes time
         except DynamisError as error:
             text = shown_error(str(error))
             with self.session.lock:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...control import Controller
-from ...model.link import UNITS
+from ...model.schema import UNITS
 from ...simulation import Run
+from ...simulation.options import OPTIONS, STUDIO, Option
 from ..server.jobs import Job, by_hand, in_thread
 from ..server.session import NamedRun, Session, plain, show
 from .chart import MOST, Chart, markdown_table, short
@@ -312,10 +313,14 @@ class SimulatePanel:
             self.take = gui.add_button("Take the arm's pose as target", icon="target")
             motion |= {
                 "moving": gui.add_slider("Move for (s)", 0.2, 10.0, 0.1, 2.0),
-                "duration": gui.add_slider("Duration (s)", 0.2, 20.0, 0.1, 3.0),
-                "step": gui.add_dropdown("Step (ms)", STEPS, initial_value="1"),
+                "duration": gui.add_slider(
+                    "Duration (s)", 0.2, 20.0, 0.1, 3.0, hint=OPTIONS["duration"].help
+                ),
+                "step": gui.add_dropdown(
+                    "Step (ms)", STEPS, initial_value="1", hint=OPTIONS["dt"].help
+                ),
                 "friction": gui.add_checkbox("Friction", True),
-                "stops": gui.add_checkbox("Joint stops", False),
+                **{name: _option(gui, OPTIONS[name]) for name in STUDIO},
             }
         self.control = gui.add_folder("Controller")
         with self.control:
@@ -398,11 +403,11 @@ class SimulatePanel:
             duration=float(f.duration.value),
             dt=float(f.step.value) / 1000.0,
             friction=f.friction.value,
-            stops=f.stops.value,
             target=self._target(start) if moves else None,
             moving=float(f.moving.value),
             law=f.law.value,
             gains=Gains(**{name: getattr(f, name).value for name in TUNED}),
+            simulation={name: getattr(f, name).value for name in STUDIO},
         )
 
     def _start(self) -> np.ndarray:
@@ -492,6 +497,14 @@ class SimulatePanel:
 
 
 STILL = 1e-3  # rad or m
+
+
+def _option(gui: Any, one: Option) -> Any:
+    """A field of an option of the simulation: a box to tick, or a number."""
+    unit = f" ({one.unit})" if one.unit else ""
+    label = one.label or one.name.replace("_", " ").capitalize() + unit
+    add = gui.add_checkbox if one.kind is bool else gui.add_number
+    return add(label, one.default, hint=one.help)
 
 
 def _usual(robot: Any) -> str:

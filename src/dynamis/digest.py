@@ -1,4 +1,8 @@
-"""Digest of a value: of a user's function, everything that it computes with.
+"""Whether code changed: the digest of what a function computes with; classes as they were defined.
+
+A law is traced: its Program says what it computes, and machine code is found by the text of it
+(`compile/service.py`). What is never traced (measures, functions as controllers) is known by its
+digest.
 
 A function counts by its code and the code within it, its defaults, what it encloses, and the
 globals and imports that it names; a class by its bases and attributes; an object by its class and
@@ -17,7 +21,9 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
+from copy import copy
+from dataclasses import fields, is_dataclass
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from itertools import accumulate
@@ -39,9 +45,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import shown
-from ..lazy import MADE_ONCE
-from ..user_code import in_environment
+from .errors import shown
+from .lazy import MADE_ONCE
+from .user_code import in_environment
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 BY_VALUE = (tuple, frozenset, CodeType, MethodType, BuiltinFunctionType)  # shared or not: the same
@@ -61,10 +67,13 @@ OUTSIDE = {
 READING = "read_.*"  # of any module that is installed
 READ = {"open", "read_text", "read_bytes"}  # whatever they are attributes of
 OF_MODULES = {"__name__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__"}
-OF_CLASSES = {  # what says where a class is written, or is said by its functions too
+LATE = {  # attributes that Python itself gives a class when they are first asked for
+    "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__",
+    "__slotnames__",
+}  # fmt: skip
+OF_CLASSES = LATE | {  # what says where a class is written, or is said by its functions too
     "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__",
-    "__static_attributes__", "__annotations__", "__annotate__", "__annotate_func__",
-    "__annotations_cache__", "__dataclass_fields__", "__dataclass_params__", "__parameters__",
+    "__static_attributes__", "__dataclass_fields__", "__dataclass_params__", "__parameters__",
     "__orig_bases__", "__type_params__", "__abstractmethods__", "_abc_impl",
 }  # fmt: skip
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
@@ -195,6 +204,8 @@ def _installed_name(value: Any) -> str | None:
         return value.__name__ if _installed(value.__name__) else None
     if value is os.environ:
         return "os.environ"
+    if isinstance(value, type) and value in _defined and not _unchanged(value):
+        return None
     module, name = (getattr(value, x, None) for x in ("__module__", "__qualname__"))
     if not (isinstance(module, str) and isinstance(name, str)) or not _installed(module):
         return None
@@ -220,6 +231,58 @@ def _refuse_outside(name: str, trail: str) -> None:
     module, _, last = name.rpartition(".")
     if re.fullmatch(f"{OUTSIDE.get(module, READING)}|{READING}", last):
         raise UnidentifiedError(f"{f'{trail} uses' if trail else 'it uses'} {name}")
+
+
+# classes of this package: its files decide what they compute, unless somebody changed them since
+
+Definition = tuple[dict[str, Any], list[tuple[Any, ...]]]  # attributes; functions and their code
+_defined: dict[type, Definition] = {}
+
+
+def keep_definitions(*kinds: type) -> None:
+    """Note how classes of this package, and their bases, are defined; where they are, at once."""
+    for base in {base for kind in kinds for base in kind.__mro__}:
+        _defined.setdefault(base, _definition(base))
+
+
+def as_defined(value: Any) -> bool:
+    """Whether an object is of a class of this package, all as it was defined, and has only fields.
+
+    Only then do its class and its fields decide what it computes. Classes of the user's, also those
+    of the same name, and classes or objects that were given other functions are not.
+    """
+    return vars(value).keys() <= _field_names(type(value)) and all(
+        kind in _defined and _unchanged(kind) for kind in type(value).__mro__
+    )
+
+
+@cache
+def _field_names(kind: type) -> frozenset[str]:
+    return frozenset(x.name for x in fields(kind)) if is_dataclass(kind) else frozenset()
+
+
+def _unchanged(kind: type) -> bool:
+    attributes, functions = _defined[kind]
+    same = vars(kind) == attributes or _attributes_of(kind) == attributes
+    return same and all(
+        f.__code__ is code and f.__defaults__ is defaults and f.__kwdefaults__ == more
+        for f, code, defaults, more in functions
+    )
+
+
+def _definition(kind: type) -> Definition:
+    functions = []
+    for value in vars(kind).values():
+        function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+        while isinstance(function, FunctionType):  # and those it is wrapped around
+            state = function.__code__, function.__defaults__, copy(function.__kwdefaults__)
+            functions.append((function, *state))
+            function = getattr(function, "__wrapped__", None)
+    return _attributes_of(kind), functions
+
+
+def _attributes_of(kind: type) -> dict[str, Any]:
+    return {name: x for name, x in vars(kind).items() if name not in LATE}
 
 
 # functions and modules

@@ -1,0 +1,175 @@
+"""The extension of URDF files: as version 0.2 wrote it, and what other tools do to a file.
+
+Files of version 0.2 lie beside the models they are of, as TOML.
+"""
+
+import re
+import warnings
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import DynamisWarning, FileError
+from dynamis.model.formats.files import load_model, model_from_toml
+from dynamis.model.formats.urdf import model_from_urdf, urdf_text
+
+FILES = sorted((Path(__file__).parent / "urdf_0_2").glob("*.urdf"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_file_of_an_earlier_version_loads_as_it_did(file):
+    expected = model_from_toml(file.with_suffix(".toml").read_bytes(), file.stem)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DynamisWarning)
+        assert model_from_urdf(file.read_bytes(), str(file)) == expected
+
+
+def written(model) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DynamisWarning)
+        return urdf_text(model)
+
+
+def read(text, **options):
+    """A model, and what is said of edits."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = model_from_urdf(
+            text if isinstance(text, bytes) else text.encode(), "arm", **options
+        )
+    return model, [str(x.message) for x in caught]
+
+
+def changed(path, key, value):
+    def edit(root):
+        root.find(path).set(key, value)
+
+    return edit
+
+
+def added(root):
+    root.append(ET.fromstring('<link name="extra"/>'))
+    joint = '<joint name="j9" type="revolute"><parent link="{}"/><child link="extra"/></joint>'
+    root.append(ET.fromstring(joint.format(root.findall("joint/child")[-1].get("link"))))
+
+
+FIRST = "joint[@type='revolute']"
+EDITS = {
+    "placement": changed(f"{FIRST}/origin", "xyz", "0 0 0.7"),
+    "mass": changed("link/inertial/mass", "value", "5.5"),
+    "limit": changed(f"{FIRST}/limit", "upper", "0.5"),
+    "torque limit": changed(f"{FIRST}/limit", "effort", "33"),
+    "joint": added,
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_edits_count_in_files_of_both_versions(file, edit):
+    """The same edit gives the same model; version 0.2 did not know what URDF alone had said."""
+    model = model_from_toml(file.with_suffix(".toml").read_bytes(), file.stem)
+    found = []
+    for text in (file.read_text(), written(model)):
+        root = ET.fromstring(text)
+        EDITS[edit](root)
+        found.append(read(ET.tostring(root)))
+    (old, said), (new, words) = found
+    assert new != model and len(words) == 1 and "edited since dynamis wrote them" in words[0]
+    if edit in ("joint", "placement") and model.convention == "urdf":
+        return  # a file of version 0.2 does not say where its joints were
+    if edit == "joint":  # nor always which link was the tool
+        kept = {"tool": new.tool, "tool_link": new.tool_link, "tool_name": new.tool_name}
+        old = replace(old, **kept)
+    assert old == new
+    assert all(x.partition(" for: ")[0] == words[0].partition(" for: ")[0] for x in said)
+
+
+def respelt(text: str) -> str:
+    """Other white space, order of attributes, digits and places of elements; the same robot."""
+    root = ET.fromstring(text)
+    for element in root.iter():
+        if element.tag == "dynamis":
+            continue
+        for key, value in reversed(list(element.attrib.items())):
+            numbers = re.fullmatch(r"[-+0-9.]+[-+0-9.e ]*", value)
+            del element.attrib[key]
+            element.set(
+                key, "  ".join(f"{float(x):.17e}" for x in value.split()) if numbers else value
+            )
+        if element.tag in ("joint", "inertial"):
+            element[:] = reversed(element)
+    root.append(ET.fromstring("<gazebo><static>true</static></gazebo>"))
+    for link in root.findall("link"):
+        box = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+        link.insert(0, ET.fromstring(box))
+    ET.indent(root, "\t\t")
+    return ET.tostring(root, encoding="unicode")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_spelling_and_shapes_are_no_edit(file):
+    model = model_from_toml(file.with_suffix(".toml").read_bytes(), file.stem)
+    for text in (file.read_text(), written(model)):
+        again, said = read(respelt(text))
+        assert (again, said) == (model, [])
+
+
+def test_springs_stay_where_they_are_when_joints_move():
+    """Points on links of a DH arm, in the frames that URDF has."""
+    arm = dy.load("planar-2link")
+    line = {"from_point": (0, 1, 0), "to_point": (-0.5, 0.1, 0), "stiffness": 100.0}
+    springs = (
+        dy.Spring(to="link2", **line),
+        dy.Spring(kind="torsion", joint="joint2", stiffness=3.0),
+    )
+    arm = dy.Robot(replace(arm.model, springs=springs))
+    root = ET.fromstring(written(arm.model))
+    root.find("joint[@name='joint1']/origin").set("rpy", "0 0 0.4")  # as if it began there
+    again, (said,) = read(ET.tostring(root))
+    assert "joint placements (the DH table is dropped)" in said and "spring" not in said
+    assert again.convention == "urdf" and len(again.springs) == 2
+    q = np.array([0.3, -0.2])
+    turned = dy.Robot(again)
+    np.testing.assert_allclose(
+        turned.spring_torque(q - [0.4, 0.0]), arm.spring_torque(q), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_a_spring_on_a_link_that_is_gone_is_said():
+    model = replace(
+        load_model("planar-2link"),
+        springs=(dy.Spring(name="balance", to="link2", from_point=(0, 1, 0), stiffness=1.0),),
+    )
+    text = written(model).replace('"link2"', '"forearm"', 3)
+    assert text.count('="forearm"') == 3
+    again, (said,) = read(text)
+    assert "spring 'balance' (it is dropped)" in said
+    assert again.link_names == ("link1", "forearm")
+
+
+BOMB = "a = " + "[" * 5000
+WRONG = {
+    "not TOML": ("schema = 1\n", "schema = 1 =", "not valid TOML"),
+    "nested": ("schema = 1\n", BOMB + "\n", "nested too deep"),
+    "long": ("schema = 1\n", "#" * 1_000_001 + "\nschema = 1\n", "expected at most 1000000"),
+    "key": ("schema = 1\n", "schema = 1\ngravty = 0\n", "'gravty'"),
+    "version": ('schema="2"', 'schema="3"', "schema '3'"),
+    "no digests": ("[urdf]", "[urfd]", "urdf is None"),
+    "helpers": ("helpers = [", "helpers = 3 # [", "urdf.helpers"),
+    "digests": ("body = [", 'body = ["x", ', "urdf.body"),
+    "code": ("[[link]]", '[[load]]\nlaw = "os.system"\n[[link]]', "'os.system' does not exist"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_extension_is_refused_by_name(name):
+    old, new, words = WRONG[name]
+    text = written(load_model("planar-2link"))
+    assert old in text
+    with pytest.raises(FileError) as caught:
+        read(text.replace(old, new, 1))
+    assert words in str(caught.value) and str(caught.value).startswith("arm: ")
