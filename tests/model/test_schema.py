@@ -25,7 +25,14 @@ PARTS = {"friction": Friction, "drive": Drive}
 FIELDS = [
     (part, name) for part, kind in PARTS.items() for name, own in schema(kind).items() if own.key
 ]
-BESIDE: dict[str, dict[str, Any]] = {"voltage_limit": {"torque_constant": 0.1, "resistance": 2.0}}
+ELASTIC = {"stiffness": 100.0, "rotor_inertia": 1e-4}
+BESIDE: dict[str, dict[str, Any]] = {
+    "voltage_limit": {"torque_constant": 0.1, "resistance": 2.0},
+    "stiffness": {"rotor_inertia": 1e-4},
+    "damping": ELASTIC,
+    "hardening": ELASTIC,
+    "backlash": ELASTIC,
+}
 TEXTS = {"law": "stribeck", "rotor_link": "link1"}
 
 
@@ -41,7 +48,8 @@ def arm(part: str, name: str, given: Any) -> Model:
     own = PARTS[part](**{name: given}, **BESIDE.get(name, {}))
     joint = "prismatic" if name == "lead" else "revolute"
     links = (dy.Link(joint=joint, mass=1.0, **{part: own}),)
-    return Model(name="one", convention="standard", links=links, rotors="full")
+    rotors = "full" if schema(PARTS[part])[name].group == "rotor" else "reflected"
+    return Model(name="one", convention="standard", links=links, rotors=rotors)
 
 
 def made(part: str, name: str) -> Model:

@@ -87,7 +87,7 @@ def forward_dynamics(
     chain, tau = friction.after_load_friction(chain, qd, tau, fn)
     if method == "articulated-body":
         net, at = tau, Instant(chain, fn, q, qd, qd)
-        for effect in elements.EFFECTS:
+        for effect in elements.FORCES:
             net = less(net, effect.torque(at)) if effect.acts(chain) else net
         if wrench is not None:
             net = less(net, wrench_torque(chain, q, wrench, fn))

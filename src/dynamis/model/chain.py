@@ -7,7 +7,7 @@ tied to the coordinates q by `coupling`: tree positions are coupling q + shift.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
@@ -20,7 +20,7 @@ from ..spatial.tape import Tape
 from ..spatial.vectors import ZERO, Scalars, Vector, Z, unit
 from .closure import Closure
 from .conventions import CONVENTIONS
-from .drive import CIRCUIT, Drive
+from .drive import CIRCUIT, ELASTIC, Drive
 from .friction import Friction, sides
 from .law import CONSTANTS, UserLaw
 from .link import Link
@@ -148,6 +148,21 @@ def joint_friction(resistance: Resistance, motor: Motor) -> Resistance:
     return resistance._replace(**own)
 
 
+class Elasticity(NamedTuple):
+    """The elastic gear of a joint; d is the motor's position, in units of the joint, less its own.
+
+    It transmits stiffness d + hardening d^3 + damping d', nothing within the backlash. `motor` is
+    the tree index of a motor that moves by itself (see dynamics.elastic); -1: with its joint.
+    """
+
+    joint: int
+    motor: int
+    stiffness: Any
+    damping: Any
+    hardening: Any
+    backlash: Any
+
+
 class ChainSpring(NamedTuple):
     """A spring: its ends (tree index or -1, point there) or its joint, and what decides its force.
 
@@ -210,11 +225,17 @@ class Chain:
     tolerance: float = 0.0  # of the closures, m or rad
     condition: float = 0.0  # of the loops that is computed with, at most
     mobility: Mobility | None = None
+    elastic: tuple[Elasticity, ...] = field(default=(), repr=False)  # no kernel depends on it
 
     @property
     def n(self) -> int:
         """Number of coordinates."""
         return len(self.joints) if self.coupling is None else len(self.coupling[0])
+
+    @property
+    def link_coordinates(self) -> int:
+        """Number of coordinates but those of motors that move by themselves, which are last."""
+        return self.n - sum(x.motor >= 0 for x in self.elastic)
 
     @property
     def links(self) -> int:
@@ -283,7 +304,8 @@ def chain(
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
     own = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
-    found = Chain(*own, *around, tuple(springs), tuple(loads), driven=model.driven)
+    more = {"driven": model.driven, "elastic": _elastic(model, values, fn)}
+    found = Chain(*own, *around, tuple(springs), tuple(loads), **more)
     if not model.closures:
         return found
     from ..dynamics.mobility import model_mobility  # which computes with chains
@@ -353,6 +375,16 @@ def _motor(model: Model, i: int, values: Values, fn: Functions) -> Motor:
         limits=resolve(drive.limits, values, fn),
         circuit=None if drive.torque_constant is None else circuit,
     )
+
+
+def _elastic(model: Model, values: Values, fn: Functions) -> tuple[Elasticity, ...]:
+    """The elastic gears of a model."""
+    found = []
+    for i, link in enumerate(model.links):
+        if link.drive is not None and link.drive.stiffness is not None:
+            given = (link.drive.stiffness, *(getattr(link.drive, x) for x in ELASTIC))
+            found.append(Elasticity(i, -1, *resolve(given, values, fn)))
+    return tuple(found)
 
 
 def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions) -> Resistance:

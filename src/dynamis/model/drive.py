@@ -1,6 +1,7 @@
-"""The drive of a joint: a motor behind a gear or a screw.
+"""The drive of a joint: a motor behind a gear or a screw, rigid or elastic.
 
-Everything here is on the motor's side. A gear ratio may be negative; inertia and viscous friction
+Everything here is on the motor's side but stiffness, damping, hardening and backlash, which are in
+units of the joint. A gear ratio may be negative; inertia and viscous friction
 reflect to the joint with G squared, Coulomb friction with |G|. The Coulomb pair is ordered by the
 joint's direction: (joint moving positive, joint moving negative). A screw of lead p (metres per
 motor turn, negative if left-handed) is a gear of G = 2 pi / p.
@@ -21,6 +22,7 @@ from .schema import About, schema, settle_fields
 
 Circuit = partial(About, group="circuit", feature="motor circuits", above=0.0)
 Rotor = partial(About, group="rotor", feature="rotor placement")  # with rotors="full"
+Elastic = partial(About, group="elastic", feature="elastic joints", least=0.0)
 Own = partial(About, feature="which friction is the joint's and which the motor's")
 
 
@@ -37,6 +39,11 @@ class Drive:
     held within `current_limit` (A) and `voltage_limit` (V) to either side. With an `inductance` L
     (H) the amplifier's current loop follows at `current_bandwidth` (rad/s); without, at once.
     A motor without `torque_constant` is an ideal source of torque within `limits`.
+
+    With a `stiffness` K the joint is elastic when simulated: link position q and motor position th
+    (in units of the joint, motor angle / gear) differ by d = th - q, and the gear transmits
+    K d + hardening d^3 + damping d'. Teeth with `backlash` b touch where |d| > b: b is the free
+    play to either side. Without stiffness it is rigid.
 
     The fields from `rotor_link` on matter only with full rotor kinetics (`rotors="full"`): the
     link that carries the motor (default: the one before the joint), the spin axis and a point of
@@ -71,6 +78,16 @@ class Drive:
     current_bandwidth: Annotated[
         Scalar, Circuit("of the current loop", "rad/s", label="current loop")
     ] = 1000.0
+    stiffness: Annotated[
+        Scalar | None,
+        About("of gear and shaft; without it the joint is rigid", "{stiffness}", above=0.0,
+              group="elastic", feature="elastic joints"),
+    ] = None  # fmt: skip
+    damping: Annotated[Scalar, Elastic("of the elastic joint", "{viscous}")] = 0.0
+    hardening: Annotated[Scalar, Elastic("times the cube of its deflection", "{hardening}")] = 0.0
+    backlash: Annotated[
+        Scalar, Elastic("free play of the gear to either side", "{position}", feature="backlash")
+    ] = 0.0
     rotor_link: Annotated[str | None, Rotor("link (or base) that carries the motor")] = None
     rotor_axis: Annotated[Vector | None, Rotor("that the rotor spins about", "-", 3)] = None
     rotor_position: Annotated[Vector | None, Rotor("a point of that axis", "m", 3)] = None
@@ -100,6 +117,12 @@ class Drive:
         if not isinstance(self.rotor_link, str | None):
             what = f"drive.rotor_link is {shown(self.rotor_link)}"
             raise ModelError(f"{what}, expected the name of a link")
+        if self.stiffness is None and (given := [x for x in ELASTIC if getattr(self, x) != 0.0]):
+            raise ModelError(
+                f"drive.{given[0]} is {getattr(self, given[0])}, without drive.stiffness: "
+                "a rigid joint has none",
+                "give the stiffness of the gear too (joint side, N m/rad or N/m)",
+            )
         missing = [x for x in ("resistance", "torque_constant") if getattr(self, x) is None]
         if self.voltage_limit is not None and missing:
             raise ModelError(
@@ -109,6 +132,7 @@ class Drive:
             )
 
 
+ELASTIC = ("damping", "hardening", "backlash")  # what only an elastic joint has
 CIRCUIT = tuple(name for name, x in schema(Drive).items() if x.group == "circuit")
 
 

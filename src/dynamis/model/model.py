@@ -154,6 +154,7 @@ class Model:
         self._check_closures()
         self._check_loads()
         self._check_fields()
+        self._check_elastic()
         self._set_values()
         self._set_gears()
         self._check_symbols()
@@ -299,6 +300,27 @@ class Model:
                     "the standard convention",
                     "give com instead",
                 )
+
+    def _check_elastic(self) -> None:
+        """Refuse elastic gears where no motor moves by itself behind them."""
+        for link in self.links:
+            if link.drive is None or link.drive.stiffness is None:
+                continue
+            reasons = {
+                "no drive (passive)": link.passive,
+                "no motor of its own (mimic)": link.mimic is not None,
+                "motors that are shared (gear_matrix)": self.gear_matrix is not None,
+                'rotors="full", whose spin is tied to the joints': self.rotors == "full",
+                "no rotor_inertia: its motor would have no mass": link.drive.rotor_inertia == 0.0,
+            }
+            for words, is_so in reasons.items():
+                if is_so:
+                    raise ModelError(
+                        f"joint {link.joint_name!r} has drive.stiffness {link.drive.stiffness}, "
+                        f"and {words}",
+                        "leave the stiffness out (a rigid joint), or give the joint a motor of "
+                        "its own with a rotor_inertia",
+                    )
 
     def _set_values(self) -> None:
         values = {str(k): _value(str(k), v) for k, v in self.values.items()}

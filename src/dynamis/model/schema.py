@@ -17,11 +17,11 @@ from .quantity import quantities, quantity, settle
 UNITS: Mapping[str, Mapping[str, str]] = {  # by the kind of a joint
     "revolute": {
         "position": "rad", "velocity": "rad/s", "torque": "N m", "viscous": "N m s/rad",
-        "stiffness": "N m/rad", "gear": "-",
+        "stiffness": "N m/rad", "hardening": "N m/rad^3", "gear": "-",
     },
     "prismatic": {
         "position": "m", "velocity": "m/s", "torque": "N", "viscous": "N s/m",
-        "stiffness": "N/m", "gear": "rad/m",
+        "stiffness": "N/m", "hardening": "N/m^3", "gear": "rad/m",
     },
 }  # fmt: skip
 

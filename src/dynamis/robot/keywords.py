@@ -143,6 +143,10 @@ class DriveFields(TypedDict, total=False):
     voltage_limit: Quantity | None
     current_limit: Quantity | None
     current_bandwidth: Quantity
+    stiffness: Quantity | None
+    damping: Quantity
+    hardening: Quantity
+    backlash: Quantity
     rotor_link: str | None
     rotor_axis: Quantities | None
     rotor_position: Quantities | None

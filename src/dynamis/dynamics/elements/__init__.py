@@ -19,12 +19,14 @@ from ..instant import Instant
 from .bodies import BODIES
 from .element import COORDINATES, TREE, Element
 from .friction import FRICTION
+from .gears import GEARS
 from .loads import LOADS
 from .rotors import ROTORS
 from .springs import SPRINGS
 
-ELEMENTS: tuple[Element, ...] = (BODIES, ROTORS, FRICTION, SPRINGS, LOADS)
-EFFECTS = tuple(e for e in ELEMENTS if e not in (BODIES, ROTORS))  # all that is no inertia
+ELEMENTS: tuple[Element, ...] = (BODIES, ROTORS, FRICTION, SPRINGS, LOADS, GEARS)
+FORCES = tuple(e for e in ELEMENTS if e not in (BODIES, ROTORS))  # all that is no inertia
+EFFECTS = tuple(e for e in FORCES if e is not GEARS)  # of a robot; its motors move with the joints
 Choice = Callable[[Element], bool]
 
 
@@ -45,7 +47,7 @@ def without_rotors(element: Element) -> bool:
 
 def applied(element: Element) -> bool:
     """Forces besides inertia, weight and friction: springs and loads."""
-    return element in EFFECTS and element is not FRICTION
+    return element in FORCES and element is not FRICTION
 
 
 def torque(at: Instant, chosen: Choice = everything) -> Scalars:

@@ -16,24 +16,35 @@ from .element import COORDINATES, Element
 
 def load_torque(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
     """Torque of every coordinate against the loads, (n,)."""
-    total: list[Any] = [0.0] * chain.n
+    total: list[Any] = [0.0] * chain.link_coordinates
     for load in chain.loads:
-        total = plus(total, load.run(load.tape, fn, q=q, qd=qd))
-    return total
+        total = plus(total, load.run(load.tape, fn, **_of_links(chain, q=q, qd=qd)))
+    return _of_all(chain, total)
 
 
 def load_rest(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
     """The part of the loads that no parameter multiplies, (n,)."""
-    total: list[Any] = [0.0] * chain.n
+    total: list[Any] = [0.0] * chain.link_coordinates
     for load in chain.loads:
-        total = plus(total, load.parts(fn, q=q, qd=qd)[0])
-    return total
+        total = plus(total, load.parts(fn, **_of_links(chain, q=q, qd=qd))[0])
+    return _of_all(chain, total)
 
 
 def load_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
     """Energy of the loads that say theirs; the others have none."""
     known = [(load, load.energy) for load in chain.loads if load.energy is not None]
-    return sum((load.run(tape, fn, q=q)[0] for load, tape in known), 0.0)
+    own = _of_links(chain, q=q)
+    return sum((load.run(tape, fn, **own)[0] for load, tape in known), 0.0)
+
+
+def _of_links(chain: Chain, **motion: Scalars) -> dict[str, Scalars]:
+    """Arguments of a law: the coordinates of links."""
+    return {name: x[: chain.link_coordinates] for name, x in motion.items()}
+
+
+def _of_all(chain: Chain, torques: list[Any]) -> list[Any]:
+    """Torques of links, and none of motors that move by themselves."""
+    return [*torques, *([0.0] * (chain.n - chain.link_coordinates))]
 
 
 class Loads(Element):
@@ -54,8 +65,8 @@ class Loads(Element):
         """Those of the constants that each is linear in."""
         found = {}
         for i, load in enumerate(at.chain.loads):
-            own = load.parts(at.fn, q=at.q, qd=at.qd)[1]
-            found |= {Place("loads", i, k): column for k, column in enumerate(own)}
+            own = load.parts(at.fn, **_of_links(at.chain, q=at.q, qd=at.qd))[1]
+            found |= {Place("loads", i, k): _of_all(at.chain, x) for k, x in enumerate(own)}
         return found
 
     def energy(self, at: Instant) -> Any:
