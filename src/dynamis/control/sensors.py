@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .controller import Gain
 
 VELOCITIES = ("exact", "difference")
+SIDES = ("motor", "link")
 
 
 @strict
@@ -32,7 +33,8 @@ class Sensors:
     is logged, `position_noise` of the positions before they are counted. `seed`, sample, arm and
     joint decide it: every arm of an ensemble has noise of its own, the first that of an arm alone.
     `offset` (rad or m, one or one per joint) is the zero error of the encoders: what they show
-    where the joint is at 0.
+    where the joint is at 0. Of elastic joints the encoders sit on the motors, `side="motor"`, or
+    on the links, "link".
     """
 
     encoder: "Gain | None" = None
@@ -42,11 +44,13 @@ class Sensors:
     position_noise: "Gain" = 0.0
     seed: int = 0
     offset: "Gain | None" = None
+    side: str = "motor"
 
     def __post_init__(self) -> None:
         if self.velocity is None:
             object.__setattr__(self, "velocity", "exact" if self.encoder is None else "difference")
         choice(self.velocity, "velocity", VELOCITIES)
+        choice(self.side, "side", SIDES)
         whole(self.seed, "seed", 0, SEEDS)
         cutoff = self.velocity_filter
         if cutoff is not None:

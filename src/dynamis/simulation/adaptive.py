@@ -92,7 +92,7 @@ def _refuse_infinite_torque(sim: Simulation, t: float) -> None:
     torque = of_all_joints(s, finite_torque)
     beyond = t + 10.0 * SHORTEST * s.duration  # where the last attempts looked
     for instant in (t, beyond):
-        torque(instant, sim.part("q"), sim.part("qd"))
+        torque(instant, *sim.assembly.seen(sim.x))
 
 
 def adaptive_steps(
@@ -200,8 +200,7 @@ def _acting(
     """The state with what acts at t, in a step that began at `since`."""
     y = x.copy()
     if torque is not None:
-        q, qd = stages.slots.part(y, "q"), stages.slots.part(y, "qd")
-        stages.slots.part(y, "command")[...] = torque(t, q, qd)
+        stages.slots.part(y, "command")[...] = torque(t, *stages.seen(y))
     return stages.call("begin", y, np.concatenate([[t], forces(t, since)]), 0.0)
 
 
@@ -235,7 +234,7 @@ def _event(
     loss = stages.slots.part(start, "loss")
     if not (any(stages.holds) or loss.size):
         return 1.0
-    held = (stages.slots.part(start, "direction") == 0.0) & stages.holds
+    held = (stages.of_all(start, "direction") == 0.0) & stages.holds
 
     def happened(s: float) -> bool:
         full, y = start.copy(), between(start, rates, tableau, h, s)
@@ -245,7 +244,7 @@ def _event(
         if not (held.any() or loss.size):
             return False
         then = _acting(stages, full, t + s * h, t, forces, torque)
-        let_go = stages.slots.part(then, "direction")[held].any()
+        let_go = stages.of_all(then, "direction")[held].any()
         return bool(let_go or (stages.slots.part(then, "loss") != loss).any())
 
     looks = [k / LOOKS for k in range(1, LOOKS + 1)]
@@ -263,8 +262,8 @@ def _event(
 
 
 def _crossed(stages: Stages, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    slots, plant = stages.slots, stages.plant
-    d, qd, q = (slots.part(a, n) for a, n in ((start, "direction"), (end, "qd"), (end, "q")))
+    plant = stages.plant
+    d, qd, q = (stages.of_all(a, n) for a, n in ((start, "direction"), (end, "qd"), (end, "q")))
     crossed = stages.rubs & (d * qd < 0.0)
     for i, stop in enumerate(plant.stops):
         if stop is not None:

@@ -11,12 +11,14 @@ from ..compile.arrays import NUMPY
 from ..compile.service import Key
 from ..control.computer import ControlComputer
 from ..control.sensors import POSITIONS, zero_errors
+from ..dynamics.elastic import expanded
 from ..dynamics.reduce import SPEED, reduced
 from ..errors import OptionError
 from ..lazy import cached_property, once
 from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
 from ..spatial.functions import MATH
+from .motor_start import motor_start
 from .plant import Plant
 from .settings import Settings, force_shapes
 from .tasks import Inputs, PlantStep, Slots, Task, computer_function, latch_function
@@ -35,6 +37,7 @@ class Assembly:
         self._order = s.tableau.order if closed else Plant.order
         o, self._coarse = s.options, s.options.dtype == "float32" and closed
         made = ("plant", acting, s.stops, o.restitution, o.drives, self._order, self._coarse)
+        made += (s.tableau.gamma,)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, o.observer, s.sensors)
         measured = {} if s.measures is None else s.measures.sizes
@@ -45,8 +48,10 @@ class Assembly:
 
     def _plant(self, c: Chain) -> Plant:
         s = self.s
-        c = replace(c, tolerance=SINGLE * c.tolerance) if self._coarse else c
-        return Plant(c, s.stops, s.options.restitution, s.options.drives, self._order)
+        c = expanded(replace(c, tolerance=SINGLE * c.tolerance) if self._coarse else c)
+        stops = (*s.stops, *([None] * (c.n - c.link_coordinates)))
+        given = s.options.restitution, s.options.drives, self._order, s.tableau.gamma
+        return Plant(c, stops, *given)
 
     @cached_property
     def key(self) -> Key:
@@ -94,18 +99,40 @@ class Assembly:
     def holds(self, parameters: np.ndarray | None) -> np.ndarray:
         """Which coordinates can come to a hold in any member, (n,)."""
         plant = self.plant if parameters is None else self._parametrised(parameters.T)
-        return np.array(plant.holds)
+        return np.array(plant.holds[: plant.chain.link_coordinates])
+
+    @cached_property
+    def motor_holds(self) -> np.ndarray:
+        """Which motors of elastic joints can come to a hold."""
+        return np.array(self.plant.holds[self.plant.chain.link_coordinates :])
 
     @cached_property
     def computer_task(self) -> Task:
         """One sample of the computer."""
         s, computer = self.s, self.computer
         immediate = s.delay == 0
-        function = computer_function(computer, self.slots, s.driven, immediate)
+        function = computer_function(computer, self.slots, s.driven, self.motors, immediate)
         key = None if computer.key is None else (str(immediate), *computer.key)
+        key = key and (*key, repr(self.motors)) if self.motors else key
         numbers = 1 + len(computer.constants)
         wide = 1 + 4 * len(s.driven)
         return Task("computer", function, self.slots, wide, numbers, key, s.period, 0)
+
+    @cached_property
+    def motors(self) -> list[int]:
+        """Elastic joints that are measured on their motor side, in the order of the state."""
+        on_motors = self.s.sensors.side == "motor"
+        return [gear.joint for gear in self.plant.gears] if on_motors else []
+
+    def seen(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates of all joints as sensors see them, from states (count, size)."""
+        sides = (("q", "motor"), ("qd", "motor_rate"))
+        q, qd = (self.slots.part(x, name) for name, _ in sides)
+        if self.motors:
+            q, qd = q.copy(), qd.copy()
+            for rows, (_, name) in zip((q, qd), sides, strict=True):
+                rows[:, self.motors] = self.slots.part(x, name)
+        return q, qd
 
     @property
     def computes(self) -> bool:
@@ -131,13 +158,18 @@ class Assembly:
         x[:, place["q"]] = s.q0
         x[:, place["qd"]] = s.qd0
         x[:, place["direction"]] = np.sign(s.qd0)
+        if self.plant.gears:
+            elastic = [gear.joint for gear in self.plant.gears]
+            motor, rate = (rows[:, elastic] for rows in motor_start(s))
+            x[:, place["motor"]], x[:, place["motor_rate"]] = motor, rate
+            x[:, place["motor_direction"]] = np.sign(rate)
         x[:, place["loss"]] = 1.0
         if s.measures is not None:
             for name in s.measures.sizes:
                 self.slots.part(x, name)[...] = s.measures.started(name)
         if not self.computes:
             return x
-        q, qd = s.q0[:, s.driven], s.qd0[:, s.driven]
+        q, qd = (rows[:, s.driven] for rows in self.seen(x))
         if s.count == 1:
             given, fn = (q[0].tolist(), qd[0].tolist()), MATH
         else:

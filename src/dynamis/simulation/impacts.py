@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ..dynamics.elements import friction
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, plus
-from .inertia import ArmInertia, Constrained, inertia_at
+from .inertia import ArmInertia, Constrained
 from .rows import always
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def impacts(
     for i, can in enumerate(plant.holds):
         rests = (qd[i] == 0.0) * (hard == 0.0) * 1.0 if can else None
         held.append(rests if hits[i] is None else fn.max(hits[i], rests))
-    inertia = inertia_at(plant.chain, place, fn, holds=plant.holds)
+    inertia = plant.inertia_for(place, fn, x, [h * share for share in since], h)
     momentum = inertia.momentum(speed)
     after, _ = inertia.solve(momentum, held, target, fn)
     held, target = _resting(plant, place, after, held, target, fn)
@@ -123,7 +123,8 @@ def reversals(
         latest = fn.max(latest, fn.select(back[i], left[i], 0.0))
     stuck = [None if b is None else 1.0 * (x.direction[i] == 0.0) for i, b in enumerate(back)]
     # As impulses, M qd' = M qd + push, so that joints coupled through M feel the turn of another.
-    inertia = inertia_at(plant.chain, q, fn, holds=plant.holds)
+    late = [t if b is None else fn.select(b, t, 0.0) for t, b in zip(left, back, strict=True)]
+    inertia = plant.inertia_for(q, fn, x, late, h)
     momentum = inertia.momentum(qd)
     pushed = plus(momentum, push)
     zeros = [0.0] * plant.chain.n
@@ -147,6 +148,9 @@ def reversals(
         moved_on = q[i] + 0.5 * latest * (after[i] - qd[i])
         if back[i] is not None:
             turn = _turning_point(x.q[i], x.qd[i], qd[i], h, fn)
+            if plant.gears:  # one that starts and stops within a step has moved all the same
+                d = x.direction[i]
+                turn = x.q[i] + d * fn.max(d * (turn - x.q[i]), d * (q[i] - x.q[i]))
             moved_on = fn.select(stops[i], turn, moved_on)
         new_q.append(fn.select(event > 0.0, moved_on, q[i]))
         new_qd.append(fn.select(event > 0.0, after[i], qd[i]))

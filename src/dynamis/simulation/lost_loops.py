@@ -48,9 +48,10 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
 
     tau, none = part("tau"), [0.0] * s.n
     x = PlantState(
-        q=part("q"), qd=part("qd"), bristle=part("bristle"), current=[], warmth=part("warmth"),
-        tau=tau, friction=none, direction=part("direction"), command=tau, loss=[], impulse=[],
-        computer={},
+        q=part("q"), qd=part("qd"), motor=part("motor"), motor_rate=part("motor_rate"),
+        bristle=part("bristle"), current=[], warmth=part("warmth"), tau=tau, friction=none,
+        direction=part("direction"), motor_friction=part("motor_friction"),
+        motor_direction=part("motor_direction"), command=tau, loss=[], impulse=[], computer={},
     )  # fmt: skip
     plant = replace(plant, drives=False)  # the torques are known
     constants = np.atleast_2d(m.plant_constants(s, s.dt))
@@ -62,8 +63,8 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
         ]
         start, end = plant.stages(x, nodes, s.dt, s.tableau, NUMPY)
         q, qd = plant.end_of_step(start, end, s.dt, NUMPY)
-        yield plant.loop_figures(start, end, q, NUMPY), np.array(q, dtype=float)
-        x, t = replace(end, q=q, qd=qd), t + s.dt
+        yield plant.loop_figures(start, end, q, NUMPY), np.array(q[: s.n], dtype=float)
+        x, t = plant.parted(replace(end, q=q, qd=qd)), t + s.dt
 
 
 def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray, near: str) -> str:

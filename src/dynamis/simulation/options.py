@@ -131,6 +131,10 @@ class Options:
         check=_integrator,
     )
     _: KW_ONLY
+    motor0: Any = option(
+        None, "Initial motor position of elastic joints (default: at rest under load).", "rad, m"
+    )
+    motor_rate0: Any = option(None, "Initial motor velocity (default: qd0).", "rad/s, m/s")
     reference: Any = option(
         None, "Motion that is wanted: a trajectory, a position, or a function of t.", "rad, m"
     )
@@ -200,7 +204,8 @@ class Option(NamedTuple):
 OPTIONS: Mapping[str, Option] = {
     f.name: Option(f.name, f.type, f.default, **f.metadata) for f in fields(Options)
 }
-OF_A_RUN = ("duration", "q0", "qd0", "save_every", "check_step")  # those of `dy.simulate` alone
+STARTS = ("q0", "qd0", "motor0", "motor_rate0")
+OF_A_RUN = ("duration", *STARTS, "save_every", "check_step")  # those of `dy.simulate` alone
 OF_A_SIMULATOR = tuple(name for name in OPTIONS if name not in OF_A_RUN)
 OF_A_STUDY = tuple(x for x in OF_A_SIMULATOR if x not in ("events", "parameters", "progress"))
 

@@ -22,12 +22,13 @@ from ..dynamics.instant import Instant
 from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars, less, plus
-from . import motors, rows
+from ..spatial.vectors import Scalars, inner, less, plus
+from . import motors, rows, stiff_gears
 from .impacts import impacts, reversals
 from .inertia import ArmInertia, Constrained, inertia_at
 from .loops import LoopFigures, loop_figures, or_nan, put_back
 from .rows import Row
+from .stiff_gears import ElasticGear
 from .tableau import Tableau
 
 ENDLESS = 1e300  # the force of a joint stop
@@ -42,12 +43,16 @@ class PlantState:
 
     q: Scalars
     qd: Scalars
+    motor: Scalars  # behind elastic gears, in units of their joints
+    motor_rate: Scalars
     bristle: Scalars  # deflections of friction
     current: Scalars  # of motors with a circuit
     warmth: Scalars  # K, two rises of every joint whose friction feels temperature
     tau: Scalars
     friction: Scalars  # of joints and stops
     direction: Scalars  # in which friction slides; 0 holds
+    motor_friction: Scalars
+    motor_direction: Scalars
     command: Scalars  # torques the drives are asked for
     loss: Scalars  # factor of every gear: its efficiency driving, 1 / efficiency driven back
     impulse: Scalars  # integral of tau since the last sample, for an observer
@@ -55,7 +60,10 @@ class PlantState:
     measures: Mapping[str, list[Any]] = field(default_factory=dict)  # accumulators
 
 
-INTEGRATED = ("q", "qd", "bristle", "current", "warmth")
+INTEGRATED = ("q", "qd", "motor", "motor_rate", "bristle", "current", "warmth")
+SIDES = {  # parts of links, and of motors behind elastic gears, that stand one after the other
+    "q": "motor", "qd": "motor_rate", "friction": "motor_friction", "direction": "motor_direction",
+}  # fmt: skip
 PARTS = ("computer", "measures")  # with names of their own
 
 
@@ -89,7 +97,9 @@ class Plant:
     """An arm, its friction, its drives and its joint stops.
 
     `stops` are (lowest, highest) positions per coordinate, None where there is none; `order` is
-    that of the steps of a closed mechanism.
+    that of the steps of a closed mechanism. Motors behind elastic gears are coordinates of the
+    chain, after those of the links; `gamma` is that of steps that are implicit in the gears
+    (`stiff_gears`), 0 of explicit ones.
     """
 
     chain: Chain
@@ -97,11 +107,13 @@ class Plant:
     restitution: float = 0.0
     drives: bool = True
     order: int = 4
+    gamma: float = 0.0
 
     def sizes(self, observed: bool) -> dict[str, int]:
         """Of the parts of its state; `observed`: whether an observer wants the impulse."""
-        n = self.chain.n
+        n, apart = self.chain.link_coordinates, len(self.gears)
         others = {
+            **dict.fromkeys(SIDES.values(), apart),
             "bristle": len(rows.bristles(self.chain)),
             "current": len(motors.inductive(self.chain)) if self.drives else 0,
             "warmth": 2 * len(friction.thermal_joints(self.chain)),
@@ -113,7 +125,12 @@ class Plant:
     @cached_property
     def key(self) -> str:
         """Cache key: two equal texts give the same code."""
-        return repr(self)
+        return repr(self) + (repr(self.gears) if self.gears else "")
+
+    @cached_property
+    def gears(self) -> list[ElasticGear]:
+        """Elastic gears with the coordinates of joint and motor."""
+        return stiff_gears.elastic_gears(self.chain)
 
     @cached_property
     def _losses(self) -> int:
@@ -149,7 +166,11 @@ class Plant:
 
     def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
         """Directions of friction, direction of power through the gears, torques that act."""
-        return self._warm(x, fn)._begin(x, acting, h, fn)
+        found = self._warm(x, fn)._begin(self.joined(x), self._of_all(acting), h, fn)
+        if not self.gears:
+            return found
+        rates = found.rates and self._apart(found.rates)
+        return found._replace(state=self.parted(found.state), rates=rates)
 
     def _begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
         tau, current_rate = self._drive(x, acting, fn)
@@ -158,14 +179,15 @@ class Plant:
             new = replace(new, loss=motors.at_rest_lossless(self.chain, x.qd, x.loss, fn))
         inertia, rest, other, bristle_rate = self._forces(new, acting, h, fn)
         if any(self.holds):
-            new = replace(new, direction=self._directions(new, inertia, rest, other, fn))
+            new = replace(new, direction=self._directions(new, inertia, rest, other, h, fn))
         qdd, left = self._accelerations(inertia, rest, other, new, fn)
         new = replace(new, friction=plus(other, left))
         if self._losses:
             loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
             return Beginning(replace(new, loss=loss))
         sines = closed.sines(self.chain, inertia.mass) if isinstance(inertia, Constrained) else None
-        return Beginning(new, self._rates(new, qdd, other, bristle_rate, current_rate, fn), sines)
+        rates = self._rates(new, qdd, other, bristle_rate, current_rate, fn)
+        return Beginning(new, self._implicit(new, rates, None, h, fn), sines)
 
     def _directions(
         self,
@@ -173,24 +195,152 @@ class Plant:
         inertia: ArmInertia | Constrained,
         rest: Scalars,
         other: Scalars,
+        h: Any,
         fn: Functions,
     ) -> list[Any]:
         """Where every joint slides in the coming step; 0 where it holds."""
         found = self._rows(x, other, fn)
         moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
-        slide, r = self._sliding(x, moving, other, fn), list(rest)
+        slide, r, sweeps = self._sliding(x, moving, other, fn), list(rest), rows.SWEEPS
+        if self.gears:  # with bare masses joint and motor of a stiff gear would hold in turn
+            inertia, push = self._effective(x, h, fn)
+            r, sweeps = plus(r, push), rows.ELASTIC_SWEEPS
         for i, row in found.items():
             r[i] = r[i] - fn.select(row.holds > 0.0, 0.0, slide[i])
         guess = [x.direction[i] for i in found]
-        held = rows.directions(inertia, self._shared(x, r, fn), [*found.values()], guess, fn)
+        left = self._shared(x, r, fn)
+        held = rows.directions(inertia, left, [*found.values()], guess, fn, sweeps)
         d = [1.0] * len(r)
         for (i, row), di in zip(found.items(), held, strict=True):
             d[i] = fn.select(row.holds > 0.0, di, moving[i])
         return d
 
-    def rate(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
-        """Time derivatives of what is integrated."""
-        return self._warm(x, fn)._rate(x, acting, h, fn)
+    def _effective(
+        self, x: PlantState, h: Any, fn: Functions
+    ) -> tuple[ArmInertia | Constrained, list[Any]]:
+        """Inertia that forces meet in a step with elastic gears, and what their rates push."""
+        Kt = stiff_gears.tangents(self.gears, x.q, x.qd, h, fn)
+        k = stiff_gears.added_inertia(self.gears, Kt, [h] * len(Kt))
+        push = stiff_gears.spring_push(self.gears, Kt, [h * v for v in x.qd], None, self.chain.n)
+        M = stiff_gears.stiffened(self._mass_matrix(x, fn), self.gears, k)
+        return inertia_at(self.chain, x.q, fn, x.qd, M, self.holds), push
+
+    def _implicit(
+        self, x: PlantState, rates: dict[str, list[Any]], before: stiff_gears.Rates | None,
+        h: Any, fn: Functions,
+    ) -> dict[str, list[Any]]:  # fmt: skip
+        """Rates of a stage of a step from x, implicit in the elastic gears.
+
+        `before` are sums of the rates of earlier stages, None of the first.
+        """
+        if not self.gamma:
+            return rates
+        n, g = self.chain.n, self.gamma
+        Kt = stiff_gears.tangents(self.gears, x.q, x.qd, h, fn)
+        k = stiff_gears.added_inertia(self.gears, Kt, [g * h] * len(Kt))
+        v, a = rates["q"], rates["qd"]
+        u, ud = ([0.0] * n, [0.0] * n) if before is None else (before["q"], before["qd"])
+        rp = [p + h * w for p, w in zip(v, ud, strict=True)]
+        lean = [p + g * w for p, w in zip(u, rp, strict=True)]
+        push = stiff_gears.spring_push(self.gears, Kt, lean, ud, n)
+        for (i, j, _), own in zip(self.gears, k, strict=True):
+            push[i] = h * push[i] - own * (a[i] - a[j])
+            push[j] = h * push[j] - own * (a[j] - a[i])
+        M = stiff_gears.stiffened(self._mass_matrix(x, fn), self.gears, k)
+        inertia = inertia_at(self.chain, x.q, fn, None, M, self.holds)
+        w, _ = inertia.solve(push, self._held(x), [0.0] * n, fn)
+        kv = plus(a, w)
+        return rates | {"q": [p + g * h * b for p, b in zip(rp, kv, strict=True)], "qd": kv}
+
+    def inertia_for(
+        self, q: Scalars, fn: Functions, x: PlantState, times: Scalars, h: Any
+    ) -> ArmInertia | Constrained:
+        """Inertia at q for impulses that act for some time of a step from x.
+
+        `times` are those of the coordinates; a stiff gear takes its motor along with the joint.
+        """
+        if not self.gears:
+            return inertia_at(self.chain, q, fn, holds=self.holds)
+        Kt = stiff_gears.tangents(self.gears, x.q, x.qd, h, fn)
+        t = [fn.max(times[i], times[j]) for i, j, _ in self.gears]
+        k = stiff_gears.added_inertia(self.gears, Kt, t, 0.5)
+        M = stiff_gears.stiffened(equation.mass_matrix(self.chain, q, fn), self.gears, k)
+        return inertia_at(self.chain, q, fn, M=M, holds=self.holds)
+
+    def _held(self, x: PlantState) -> list[Any]:
+        """Which coordinates hold in a step; None: those that never do."""
+        return [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
+
+    # states of links and motors, and of all coordinates
+
+    def joined(self, x: PlantState) -> PlantState:
+        """The state over all coordinates: motors after joints, torques where the drives act."""
+        if not self.gears:
+            return x
+        both = {a: [*getattr(x, a), *getattr(x, b)] for a, b in SIDES.items()}
+        drives = {name: self._to_motors(getattr(x, name)) for name in ("tau", "command")}
+        return replace(x, **both, **drives)
+
+    def parted(self, x: PlantState) -> PlantState:
+        """The state of joints and of motors apart."""
+        if not self.gears:
+            return x
+        n, both = self.chain.link_coordinates, {}
+        for a, b in SIDES.items():
+            both[a], both[b] = getattr(x, a)[:n], getattr(x, a)[n:]
+        drives = {name: self._from_motors(getattr(x, name)) for name in ("tau", "command")}
+        return replace(x, **both, **drives)
+
+    def _apart(self, rates: stiff_gears.Rates) -> dict[str, list[Any]]:
+        """Rates of joints and of motors apart."""
+        n = self.chain.link_coordinates
+        both = {"motor": rates["q"][n:], "motor_rate": rates["qd"][n:]}
+        return {**rates, "q": rates["q"][:n], "qd": rates["qd"][:n], **both}  # type: ignore
+
+    def _to_motors(self, torques: Scalars) -> list[Any]:
+        """Torques of the drives over all coordinates."""
+        elastic = [x.joint for x in self.gears]
+        own = [0.0 if i in elastic else t for i, t in enumerate(torques)]
+        return [*own, *(torques[i] for i in elastic)]
+
+    def _from_motors(self, torques: Scalars) -> list[Any]:
+        """Torques of the drives by joint."""
+        found = list(torques[: self.chain.link_coordinates])
+        for x in self.gears:
+            found[x.joint] = torques[x.motor]
+        return found
+
+    def _of_all(self, acting: Acting) -> Acting:
+        """Forces over all coordinates: what acts from outside acts on links."""
+        if not self.gears:
+            return acting
+        torque, external, links = acting.torque, acting.external, acting.link_forces
+        zeros = [0.0] * len(self.gears)
+        return replace(
+            acting,
+            torque=None if torque is None else self._to_motors(torque),
+            external=None if external is None else [*external, *zeros],
+            link_forces=None if links is None else [*links, *([[0.0] * 6] * len(zeros))],
+        )
+
+    def rate(
+        self, x: PlantState, acting: Acting, h: Any, fn: Functions,
+        start: PlantState | None = None, before: stiff_gears.Rates | None = None,
+    ) -> dict[str, list[Any]]:  # fmt: skip
+        """Time derivatives of what is integrated.
+
+        Of a stage of an implicit step also the state at its `start` is needed, and the sums of the
+        rates of stages `before`.
+        """
+        arm, acting = self._warm(x, fn), self._of_all(acting)
+        found = arm._rate(self.joined(x), acting, h, fn)
+        if not self.gears:
+            return found
+        if self.gamma:
+            assert start is not None
+            sides = before and {a: [*before[a], *before[SIDES[a]]] for a in ("q", "qd")}
+            found = arm._implicit(self.joined(start), found, sides, h, fn)
+        return self._apart(found)
 
     def _rate(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         tau, current_rate = self._drive(x, acting, fn)
@@ -204,8 +354,8 @@ class Plant:
         current: list[Any], fn: Functions,
     ) -> dict[str, list[Any]]:  # fmt: skip
         warming = self._warming(x, other, fn)
-        return {"q": list(x.qd), "qd": qdd, "bristle": bristle, "current": current,
-                "warmth": warming}  # fmt: skip
+        return {"q": list(x.qd), "qd": qdd, "motor": [], "motor_rate": [], "bristle": bristle,
+                "current": current, "warmth": warming}  # fmt: skip
 
     def _warming(self, x: PlantState, other: Scalars, fn: Functions) -> list[Any]:
         """Rates of the temperatures, by the power of friction; offsets have none."""
@@ -226,7 +376,9 @@ class Plant:
 
         `sines` are those between the rows of J at x, if its beginning gave them.
         """
-        return self._warm(x, fn)._finish(x, end, h, fn, sines)
+        found = self._warm(x, fn)._finish(self.joined(x), self.joined(end), h, fn, sines)
+        impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
+        return replace(self.parted(found), impulse=impulse)
 
     def _finish(
         self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None
@@ -236,8 +388,7 @@ class Plant:
             figures = self.loop_figures(x, end, q, fn, sines)
             sound = figures.sound(self.chain, self.order)
             q, qd = or_nan(q, sound, fn), or_nan(qd, sound, fn)
-        impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
-        return replace(end, q=q, qd=qd, impulse=impulse)
+        return replace(end, q=q, qd=qd)
 
     def end_of_step(
         self, x: PlantState, end: PlantState, h: Any, fn: Functions
@@ -284,17 +435,25 @@ class Plant:
     def stages(
         self, x: PlantState, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
     ) -> tuple[PlantState, PlantState]:
-        """The state a step begins with, and where its stages lead."""
+        """The state a step begins with, and where its stages lead, over all coordinates."""
         begun = self.begin(x, nodes[0], h, fn)
-        return begun.state, self._end_of_stages(begun, nodes, h, tableau, fn)
+        end = self._end_of_stages(begun, nodes, h, tableau, fn)
+        return self.joined(begun.state), self.joined(end)
 
     def _end_of_stages(
         self, begun: Beginning, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
     ) -> PlantState:
         at = {c: nodes[k] for k, c in enumerate(tableau.nodes)}
+
+        def rate(stage: PlantState, c: float, *before: Any) -> dict[str, list[Any]]:
+            if not before:
+                return self.rate(stage, at[c], h, fn)
+            sums = weighted(*before) if before[0] else None
+            return self.rate(stage, at[c], h, fn, begun.state, sums)
+
         end, _ = tableau.steps(
             begun.state,
-            lambda stage, c: self.rate(stage, at[c], h, fn),
+            rate,
             lambda start, rates, weights: moved(start, rates, weights, h),
             begun.rates,
         )
@@ -330,12 +489,16 @@ class Plant:
         self, x: PlantState, acting: Acting, h: Any, fn: Functions
     ) -> tuple[ArmInertia | Constrained, list[Any], list[Any], list[Any]]:
         """Inertia and torque left, as felt through gears that lose power; as `_rest`."""
-        M: Sequence[Scalars] = equation.mass_matrix(self.chain, x.q, fn)
+        M = self._mass_matrix(x, fn)
         rest, other, rates = self._rest(x, acting, h, fn)
         if self._losses:
-            M = motors.lossy_matrix(self.chain, M, x.loss)
             rest = motors.lossy_torque(self.chain, rest, x.tau, x, fn)
         return inertia_at(self.chain, x.q, fn, x.qd, M, self.holds), rest, other, rates
+
+    def _mass_matrix(self, x: PlantState, fn: Functions) -> Sequence[Scalars]:
+        """M as felt through gears that lose power."""
+        M: Sequence[Scalars] = equation.mass_matrix(self.chain, x.q, fn)
+        return motors.lossy_matrix(self.chain, M, x.loss) if self._losses else M
 
     def _sliding(self, x: PlantState, d: Scalars, other: Scalars, fn: Functions) -> list[Any]:
         """Friction that can hold, of joints that slide in directions d, with their loads."""
@@ -356,9 +519,8 @@ class Plant:
         """Accelerations, and what friction and stops take."""
         zeros = [0.0] * len(rest)
         slide = self._sliding(x, x.direction, other, fn)
-        held = [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
         push = less(rest, slide)
-        qdd, force = inertia.solve(push, held, zeros, fn)
+        qdd, force = inertia.solve(push, self._held(x), zeros, fn)
         return qdd, inertia.holding(rest, push, qdd, force)
 
     def friction_boxes(
@@ -414,7 +576,20 @@ def end_of_stages(start: PlantState, end: PlantState, tableau: Tableau, h: Any) 
     """Where stages lead that end at `end`: a semi-implicit step moves with its last velocities."""
     if not tableau.semi_implicit:
         return end
-    return replace(end, q=[a + h * v for a, v in zip(start.q, end.qd, strict=True)])
+    q, motor = (
+        [a + h * v for a, v in zip(*pair, strict=True)]
+        for pair in ((start.q, end.qd), (start.motor, end.motor_rate))
+    )
+    return replace(end, q=q, motor=motor)
+
+
+def weighted(rates: Sequence[dict], weights: Scalars) -> dict[str, list[Any]]:
+    """sum weights rates, of positions and velocities."""
+    found = {}
+    for name in ("q", "qd", "motor", "motor_rate"):
+        columns = zip(*(k[name] for k in rates), strict=True)
+        found[name] = [inner(weights, column) for column in columns]
+    return found
 
 
 def moved(start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any) -> PlantState:

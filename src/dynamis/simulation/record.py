@@ -1,7 +1,7 @@
 """Keeps what a simulation passes through, and makes a Run of it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,15 +28,6 @@ MEMORY = 8e9  # bytes
 TOO_SHORT = "steps became too short"  # the message of a run that cannot go on begins so
 HALVINGS = 50  # to find an event between two rows
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
-
-
-def moved_to(run: Run, first: Any) -> Run:
-    """A run with its arrays as those of the library the start was given in."""
-    names = ("q", "qd", "tau", "friction", "stuck")
-    moved: dict[str, Any] = {name: like(first, getattr(run, name)) for name in names}
-    if run.reference is not None:
-        moved["reference"] = State(*(like(first, part) for part in run.reference))
-    return replace(run, **moved)
 
 
 def stiff_friction(
@@ -254,9 +245,29 @@ class RunRecorder:
             diverged=diverged,
             diverged_at=diverged_at,
             message=self.message,
+            _motors=self._motors(part),
             _step=step,
         )
-        return run if s.like is None else moved_to(run, s.like)
+        return run if s.like is None else run.moved(partial(like, s.like))
+
+    def _motors(
+        self, part: Callable[[str], Any], to: Callable[[Any], Any] = lambda x: x
+    ) -> dict[str, Any]:
+        """Arrays of the motors of elastic joints, by joint; none of rigid arms."""
+        m, found = self.m, {}
+        if not m.plant.gears:
+            return found
+        joints, dtype = [gear.joint for gear in m.plant.gears], self.s.options.dtype
+        for name, alike in (("motor", "q"), ("motor_rate", "qd"), ("motor_friction", "friction")):
+            found[name] = part(alike) + 0.0
+            if name == "motor_friction":
+                found[name] *= 0.0
+            found[name][..., joints] = part(name)
+        holds = m.holds(self.s.parameters).astype(dtype)
+        holds[joints] = m.motor_holds
+        direction = part("direction") + 0.0
+        direction[..., joints] = part("motor_direction")
+        return found | {"motor_stuck": (direction == 0.0) & (to(holds) > 0.0)}
 
     def _resident(self) -> Run:
         """The result of an ensemble whose rows lie on a GPU, and stay there."""
@@ -267,10 +278,11 @@ class RunRecorder:
         first = s.library.to_host((~bad).sum(1))
         diverged = first < len(self.t)
         when = np.where(diverged, np.append(self.t, np.nan)[first], np.nan)
-        parts = {
-            name: rows[..., slices[name]].reshape((*s.shape, len(self.t), s.n))
-            for name in ("q", "qd", "tau", "friction", "direction")
-        }
+
+        def part(name: str) -> Any:
+            return rows[..., slices[name]].reshape((*s.shape, len(self.t), -1))
+
+        parts = {name: part(name) for name in ("q", "qd", "tau", "friction", "direction")}
         holds = like(rows, self.m.holds(s.parameters).astype(s.options.dtype)) > 0.0
         parts["stuck"] = (parts.pop("direction") == 0.0) & holds
         wanted = None if s.reference is None else s.reference(self.t)
@@ -286,6 +298,7 @@ class RunRecorder:
             diverged=diverged.reshape(s.shape),
             diverged_at=when.reshape(s.shape),
             message=f"{int(diverged.sum())} of {s.count} diverged" if diverged.any() else "",
+            _motors=self._motors(part, partial(like, rows)),
         )
 
     def _safe(self, states: Mapping[str, np.ndarray], t: np.ndarray) -> str:

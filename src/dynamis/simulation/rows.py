@@ -21,6 +21,7 @@ from ..spatial.vectors import Scalars, inner, less, plus
 from .inertia import ArmInertia, Constrained, independent_solve
 
 SWEEPS = 4  # from the guess of the step before; what is still wrong then goes on in the next step
+ELASTIC_SWEEPS = 5  # where joints and motors behind elastic gears hold
 DENSE_SWEEPS = 16  # where rows over several joints are among them
 RELEASES = 2  # of these the last only let go: no row ever holds more than it can
 
@@ -41,6 +42,7 @@ def directions(
     rows: Sequence[Row],
     guess: Scalars,
     fn: Functions,
+    sweeps: int = SWEEPS,
 ) -> list[Any]:
     """-1, 0 or 1 for every row at rest: where it starts to move, 0 if it holds.
 
@@ -48,7 +50,7 @@ def directions(
     Rows that do not hold are free, and so are joints without a row.
     """
     d = list(guess)
-    sweeps = SWEEPS if all(isinstance(row.J, int) for row in rows) else DENSE_SWEEPS
+    sweeps = sweeps if all(isinstance(row.J, int) for row in rows) else DENSE_SWEEPS
     for sweep in range(sweeps):
         motion, forces = _solve(inertia, r, rows, d, fn)
         for k, row in enumerate(rows):

@@ -1,6 +1,6 @@
 """What a simulation leaves: states over time, and why it ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arguments import checked, strict
+from ..compile.arrays import NUMPY
 from ..compile.libraries import on_host, origin
+from ..dynamics.elastic import coordinate
+from ..dynamics.elements.gears import stored, transmitted
 from ..errors import OptionError, warn
 from ..files import separate, write_columns
 from ..lazy import cached_property, package
@@ -53,6 +56,9 @@ class Measurement(NamedTuple):
     tau: np.ndarray
 
 
+ARRAYS = ("q", "qd", "tau", "friction", "stuck")
+
+
 @strict
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -63,6 +69,11 @@ class Run:
     tolerance ends there too, and `message` alone says so. Members of an ensemble that could not be
     followed are NaN from `diverged_at` on, an instant that is kept; that of one arm is its step. Of
     an ensemble `measured` and `observed` are None and `states` is empty.
+
+    Of elastic joints q and qd are the link side, `motor` and `motor_rate` (..., N, n) the motors in
+    units of the joint, `motor_friction` theirs and `motor_stuck` where they held; of rigid ones
+    they equal q and qd. `integrator` is the one that was taken, "ros34pw2" where joints vibrate
+    faster than explicit steps follow.
     """
 
     robot: "Robot"
@@ -82,7 +93,28 @@ class Run:
     diverged: Any = False
     diverged_at: Any = None
     message: str = ""
+    _motors: Mapping[str, Any] = field(default_factory=dict)  # of elastic joints; others as q
     _step: "StepCheck | None" = field(default=None, compare=False)
+
+    @property
+    def motor(self) -> np.ndarray:
+        """Positions of the motors in units of their joints, (..., N, n)."""
+        return self._motors.get("motor", self.q)
+
+    @property
+    def motor_rate(self) -> np.ndarray:
+        """Velocities of the motors in units of their joints, (..., N, n)."""
+        return self._motors.get("motor_rate", self.qd)
+
+    @property
+    def motor_friction(self) -> np.ndarray:
+        """Friction of motors behind elastic gears, (..., N, n); that of others is in `friction`."""
+        return self._motors.get("motor_friction", 0.0 * self.friction)
+
+    @property
+    def motor_stuck(self) -> np.ndarray:
+        """Which motors held, (..., N, n)."""
+        return self._motors.get("motor_stuck", self.stuck)
 
     @property
     def error(self) -> np.ndarray | None:
@@ -93,10 +125,31 @@ class Run:
 
     @cached_property
     def energy(self) -> Energy:
-        """Kinetic and potential energy over time."""
-        return Energy(
-            self.robot.kinetic_energy(self.q, self.qd), self.robot.potential_energy(self.q)
-        )
+        """Kinetic and potential energy over time, of motors and gears of elastic joints too."""
+        kinetic = self.robot.kinetic_energy(self.q, self.qd)
+        potential = self.robot.potential_energy(self.q)
+        chain = self.robot.chain
+        for gear in chain.elastic:
+            i, rotor = coordinate(chain, gear), 0.5 * chain.motors[gear.joint].inertia
+            own, joint = self.motor_rate[..., i], self.qd[..., i]
+            kinetic = kinetic + rotor * (own * own - joint * joint)
+            potential = potential + stored(gear, self.motor[..., i] - self.q[..., i], NUMPY)
+        return Energy(kinetic, potential)
+
+    @property
+    def deflection(self) -> np.ndarray:
+        """Motor less joint position, (..., N, n): what elastic gears bend and play; 0 of others."""
+        return self.motor - self.q
+
+    @property
+    def transmitted(self) -> np.ndarray:
+        """Torque through elastic gears, (..., N, n), `tau` of rigid joints."""
+        found, chain = self.tau.copy(), self.robot.chain
+        for gear in chain.elastic:
+            i = coordinate(chain, gear)
+            rate = self.motor_rate[..., i] - self.qd[..., i]
+            found[..., i] = transmitted(gear, self.deflection[..., i], rate, NUMPY)
+        return found
 
     @property
     def metrics(self) -> "TrackingMetrics":
@@ -177,13 +230,17 @@ class Run:
 
     def numpy(self) -> "Run":
         """It with NumPy arrays, where it has those of another library."""
-        names = ("q", "qd", "tau", "friction", "stuck")
         if not origin(self.q):
             return self
-        moved: dict[str, Any] = {name: np.asarray(on_host(getattr(self, name))) for name in names}
+        return self.moved(lambda values: np.asarray(on_host(values)))
+
+    def moved(self, to: Callable[[Any], Any]) -> "Run":
+        """The run with its arrays as another library has them."""
+        found: dict[str, Any] = {name: to(getattr(self, name)) for name in ARRAYS}
+        found["_motors"] = {name: to(values) for name, values in self._motors.items()}
         if self.reference is not None:
-            moved["reference"] = State(*(np.asarray(on_host(part)) for part in self.reference))
-        return replace(self, **moved)
+            found["reference"] = State(*map(to, self.reference))
+        return replace(self, **found)
 
     def plot(
         self,

@@ -22,6 +22,7 @@ from ..model.parameters import parameter_names
 from ..robot.closing import drive_hint, refuse_unclosed
 from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
+from .motor_start import given_motors
 from .motors import check_circuits
 from .options import OPTIONS, Options
 from .signals import (
@@ -34,6 +35,7 @@ from .signals import (
     signal,
 )
 from .tableau import Tableau, integrator_named
+from .vibration import integrator_for
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -82,6 +84,8 @@ class Settings:
     # ---
     q0: np.ndarray = field(default_factory=_nowhere)  # (count, n)
     qd0: np.ndarray = field(default_factory=_nowhere)
+    motor0: np.ndarray | None = None  # (count, n), where motors of elastic joints were given
+    motor_rate0: np.ndarray | None = None
     shape: tuple[int, ...] = ()  # leading axes of the ensemble
     reference: Signal | None = None
     first: int = 0  # steps done before
@@ -133,7 +137,7 @@ def changed(s: Settings, **fields: Any) -> Settings:
 def settings(robot: "Robot", options: Options) -> Settings:
     """The options of a simulation as those of a robot; what does not fit it is refused."""
     a_robot(robot)
-    tableau = integrator_named(options.integrator)
+    tableau = integrator_for(robot, integrator_named(options.integrator), options.dt)
     given = options.controller
     controller = given if isinstance(given, (Controller, Law)) else None
     function = None if isinstance(given, (Controller, Law)) else given
@@ -246,7 +250,9 @@ def _device(options: Options, tableau: Tableau, by_function: bool) -> int | None
     return index
 
 
-def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
+def started(
+    s: Settings, q0: Any, qd0: Any, motor0: Any, motor_rate0: Any, parameters: Any
+) -> Settings:
     """The settings with a start: one arm, or an ensemble by the leading axes."""
     given = {"q0": q0, "qd0": qd0, "parameters": parameters}
     first = next((x for x in given.values() if origin(x)), None)
@@ -267,8 +273,12 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     if wanted and len(q) and reference is None:
         reference = reference_signal(s.wanted, s.robot, q[0, s.driven])
     _within(s, q)
+    motors = {
+        name: given_motors(s.robot, on_host(x), name, shape)
+        for name, x in (("motor0", motor0), ("motor_rate0", motor_rate0))
+    }
     return changed(
-        s, q0=q, qd0=qd, shape=shape, parameters=values, reference=reference, like=first,
+        s, q0=q, qd0=qd, **motors, shape=shape, parameters=values, reference=reference, like=first,
         library=library, arm_forces=forces,
     )  # fmt: skip
 

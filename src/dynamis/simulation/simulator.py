@@ -28,7 +28,7 @@ from ..robot.closing import drive_hint
 from .adaptive import adaptive
 from .assembly import Assembly
 from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, fixed_steps, loop_of
-from .options import OF_A_SIMULATOR, Options
+from .options import OF_A_SIMULATOR, STARTS, Options
 from .record import TOO_SHORT, RunRecorder
 from .run import Run
 from .settings import Settings, settings, spanned, started, with_reference
@@ -50,6 +50,8 @@ def simulate(
     controller: Any = None,
     integrator: str = "rk4",
     *,
+    motor0: Any = None,
+    motor_rate0: Any = None,
     reference: Any = None,
     torque: Any = None,
     external: Any = None,
@@ -99,11 +101,17 @@ def simulate(
     `events` are functions g(t, q, qd): their zeros are found between any two steps, whatever
     `save_every`, and one with a true attribute `terminal` ends the run.
 
+    Elastic joints (`dy.Drive(stiffness=...)`): q is the link side, `run.motor` the motor side in
+    units of the joint. Motors start at `motor0` with `motor_rate0`, or where their gears carry the
+    arm at rest, and move with the joints. Where a mode is too fast for explicit steps of dt, "rk4"
+    becomes "ros34pw2", which is implicit in the gears; `run.integrator` says which it was.
+
     Closed mechanisms: q0 must close the loops and qd0 keep them closed, or `project=True` puts both
     where they do; they stay closed at every step. A controller, a reference and measurements are
     of the drives (`robot.driven`), `torque` and the run itself of all joints.
 
-    integrator: "rk4", "heun", "euler", "semi-implicit-euler", or "dormand-prince", which chooses
+    integrator: "rk4", "heun", "euler", "semi-implicit-euler", "ros34pw2" (elastic joints), or
+    "dormand-prince", which chooses
     its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
     for that ends there; `message` says so, and `diverged` stays False. A run of one arm that
     diverges or ends so gives a `DynamisWarning`.
@@ -146,7 +154,8 @@ def _simulated(given: Mapping[str, Any]) -> Run:
     options = {x: given[x] for x, usual in USUAL.items() if given[x] is not usual}
     sim = prepared(given["robot"], options)
     sim._given = with_reference(sim._given, given["reference"])
-    sim._reset(started(sim._given, given["q0"], given["qd0"], sim._given.parameters))
+    starts = {name: given[name] for name in STARTS}
+    sim._reset(started(sim._given, **starts, parameters=sim._given.parameters))
     return sim._run(given["duration"], given["save_every"])
 
 
@@ -272,7 +281,15 @@ class Simulator:
         self._repeat: Callable[[int], None] | None = None
         self._views: dict[str, np.ndarray] = {}  # parts of the state, (..., n)
 
-    def reset(self, q0: Any = None, qd0: Any = None, where: Any = None) -> None:
+    def reset(
+        self,
+        q0: Any = None,
+        qd0: Any = None,
+        where: Any = None,
+        *,
+        motor0: Any = None,
+        motor_rate0: Any = None,
+    ) -> None:
         """Time zero, the arm (or every arm of an ensemble) at q0 with velocity qd0.
 
         Without q0 it is where a trajectory as reference begins, or at `robot.home`, at rest.
@@ -280,7 +297,8 @@ class Simulator:
         """
         if where is None and self.assembly.computer.key is None:
             self._renew()
-        self._reset(started(self._given, q0, qd0, self._given.parameters), where)
+        given = q0, qd0, motor0, motor_rate0
+        self._reset(started(self._given, *given, self._given.parameters), where)
 
     def _renew(self) -> None:
         """Take a law of the user's as it is now: its code, its gains and its state may differ."""

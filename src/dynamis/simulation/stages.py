@@ -11,7 +11,7 @@ from ..compile.service import Key, compiling
 from ..progress import stage
 from ..spatial.functions import Functions
 from .loop import Simulation, finite_torque
-from .plant import Plant
+from .plant import INTEGRATED, SIDES, Plant
 from .record import RunRecorder
 from .settings import Settings
 from .tableau import Tableau, weights_at
@@ -34,8 +34,10 @@ class Stages:
         parameters: np.ndarray | None = None,
         parametrised: Callable[[Any], Plant] | None = None,
         forces: np.ndarray | None = None,
+        seen: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
     ):
         self.plant, self.slots, self.inputs = plant, slots, inputs
+        self.seen = seen or (lambda x: (slots.part(x, "q"), slots.part(x, "qd")))
         self._own = [rows for rows in (parameters, forces) if rows is not None]  # of every member
         self._parametrised = parametrised
         widest = plant
@@ -43,12 +45,18 @@ class Stages:
             widest = parametrised(list(parameters.T))
         self.holds, self.rubs = np.array(widest.holds), np.array(widest.rubs)
         wide, numbers = 1 + inputs.size, 1 + sum(rows.shape[1] for rows in self._own)
+        sums = 2 * slots.integrated if plant.gamma else 0  # start of the step, rates before
         self.tasks = {
             "begin": Task("begin", self._begin, slots, wide, numbers, key),
-            "rate": Task("rate", self._rate, slots, wide, numbers, key),
+            "rate": Task("rate", self._rate, slots, wide + sums, numbers, key),
             "finish": Task("finish", self._finish, slots, max(1, slots.integrated), numbers, key),
         }
         self.codes = {k: t.code(members) for k, t in self.tasks.items()} if compiling() else {}
+
+    def of_all(self, x: np.ndarray, name: str) -> np.ndarray:
+        """A part of the state over all coordinates: of joints, then of motors."""
+        parts = [self.slots.part(x, name), self.slots.part(x, SIDES[name])]
+        return np.concatenate(parts, axis=-1)
 
     def _arm(self, constants: Any) -> Plant:
         if self._parametrised is None:
@@ -61,9 +69,15 @@ class Stages:
         return self.slots.write(arm.begin(self.slots.read(x), acting, constants[0], fn).state)
 
     def _rate(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
-        state = self.slots.read(x)
-        acting = self.inputs.acting(signal[1:], constants)
-        rates = self._arm(constants).rate(state, acting, constants[0], fn)
+        state, begun, size = self.slots.read(x), [], self.slots.integrated
+        acting = self.inputs.acting(signal[1 : 1 + self.inputs.size], constants)
+        if self.plant.gamma:
+            start, before = (
+                list(signal[1 + self.inputs.size :][k * size :][:size]) for k in (0, 1)
+            )
+            begun = [self.slots.read([*start, *x[size:]])]
+            begun.append({name: before[self.slots.slices[name]] for name in INTEGRATED})
+        rates = self._arm(constants).rate(state, acting, constants[0], fn, *begun)
         return self.slots.write(replace(state, **rates))
 
     def _finish(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
@@ -98,18 +112,25 @@ class Stages:
 
         def asked(y: np.ndarray, at: float) -> None:
             if torque is not None:
-                command = torque(at, self.slots.part(y, "q"), self.slots.part(y, "qd"))
+                command = torque(at, *self.seen(y))
                 self.slots.part(y, "command")[...] = command
 
         x = x.copy()
         asked(x, t)
         start = self.call("begin", x, np.concatenate([[t], forces(t, t)]), own)
 
-        def rate(y: np.ndarray, c: float) -> np.ndarray:
+        def rate(y: np.ndarray, c: float, *before: Any) -> np.ndarray:
             at = t + c * h
             if c:
                 asked(y, at)
-            return self.call("rate", y, np.concatenate([[at], forces(at, t)]), own)[:, :size]
+            signal = np.concatenate([[at], forces(at, t)])
+            if before:  # an implicit step needs its start, and sums of the rates before
+                sums = np.zeros((len(y), size))
+                for w, k in zip(before[1], before[0], strict=True):
+                    sums += w * k
+                signal = np.tile(signal, (len(y), 1))
+                signal = np.concatenate([signal, start[:, :size], sums], axis=1)
+            return self.call("rate", y, signal, own)[:, :size]
 
         def moved(start: np.ndarray, rates: Sequence, weights: Sequence[float]) -> np.ndarray:
             y = start.copy()
@@ -119,8 +140,9 @@ class Stages:
 
         end, rates = tableau.steps(start, rate, moved)
         if tableau.semi_implicit:
-            q, qd = self.slots.part(end, "q"), self.slots.part(end, "qd")
-            q[...] = self.slots.part(start, "q") + h * qd
+            for name, rate_name in (("q", "qd"), ("motor", "motor_rate")):
+                last = self.slots.part(end, rate_name)
+                self.slots.part(end, name)[...] = self.slots.part(start, name) + h * last
         return start, end, rates
 
     def finish(self, start: np.ndarray, end: np.ndarray, h: float) -> np.ndarray:
@@ -141,9 +163,8 @@ def between(
 def stages_of(sim: Simulation) -> Stages:
     """Those of a simulation in progress."""
     s, m = sim.s, sim.assembly
-    return Stages(
-        m.plant, m.slots, m.inputs, m.key, s.count, s.parameters, m.parametrised, s.arm_forces
-    )
+    arm = m.plant, m.slots, m.inputs, m.key, s.count, s.parameters, m.parametrised, s.arm_forces
+    return Stages(*arm, m.seen)
 
 
 def of_all_joints(s: Settings, torque: Callable[..., np.ndarray]) -> Torque:
@@ -178,7 +199,7 @@ def by_stages(sim: Simulation, recorder: RunRecorder) -> None:
             progress(k + 1)
     if m.computes and s.steps % s.period == 0 and not s.short:
         sim.sample(t, s.steps // s.period)
-    sim.part("command")[...] = torque(t, sim.part("q"), sim.part("qd"))
+    sim.part("command")[...] = torque(t, *m.seen(x))
     last = stages.call("begin", x, np.concatenate([[t], m.forces_at(t, t)]), s.dt)
     recorder.rows[:, -1] = last[:, : recorder.kept]
     recorder.accept(len(recorder.t))

@@ -1,7 +1,7 @@
 """Integrators as Butcher tableaus; the constructor checks their basic order conditions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +24,10 @@ class Tableau:
     `lower` are the weights of the embedded method that measures the error; `dense` gives the
     weights b_i(s) of the solution at t + s h as polynomials in s, lowest power (s^1) first.
     `semi_implicit`: positions move with the velocities at the end of the step.
+
+    With `G` it is a Rosenbrock-W method, implicit in what a matrix A stands for, whatever A is:
+
+    (1 - gamma h A) k_i = f(t + c_i h, y + h sum a_ij k_j) + h A sum g_ij k_j
     """
 
     name: str
@@ -33,6 +37,8 @@ class Tableau:
     lower: Row | None = None
     dense: tuple[Row, ...] | None = None
     semi_implicit: bool = False
+    gamma: float = field(default=0.0, repr=False)
+    G: tuple[Row, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         stages = len(self.b)
@@ -46,11 +52,28 @@ class Tableau:
         third = sum(b * sum(a * c for a, c in zip(row, self.c, strict=False)) for b, row in rows)
         if self.order >= 3 and abs(third - 1 / 6) > ROUNDING:
             raise ValueError(f"{self.name}: sum b_i a_ij c_j is {third}, not 1/6")
+        if self.G and [len(row) for row in self.G] != list(range(stages)):
+            raise ValueError(f"{self.name}: G must be strictly lower triangular")
+        for moment in self._tilted_moments():
+            if abs(moment) > ROUNDING:
+                raise ValueError(f"{self.name}: a sum over G is {moment}, not 0")
         if self.lower is not None and abs(sum(self.lower) - 1.0) > ROUNDING:
             raise ValueError(f"{self.name}: the embedded weights do not add up to 1")
         for b, polynomial in zip(self.b, self.dense or (), strict=False):
             if abs(sum(polynomial) - b) > ROUNDING:
                 raise ValueError(f"{self.name}: the dense weights do not end at b")
+
+    def _tilted_moments(self) -> list[float]:
+        """b G 1, b A G 1, b G A 1, b G G 1, which vanish: A then changes no term below order 4."""
+        if not self.G:
+            return []
+        size = len(self.b)
+        A, G = (
+            np.array([[*row, *([0.0] * (size - len(row)))] for row in rows])
+            for rows in (self.A, self.G)
+        )
+        G += self.gamma * np.eye(size)
+        return [float(np.dot(self.b, X.sum(axis=1))) for X in (G, A @ G, G @ A, G @ G)]
 
     @cached_property
     def key(self) -> str:
@@ -89,8 +112,9 @@ class Tableau:
         that of the first stage, if it is known.
         """
         rates: list[Any] = [] if first is None else [first]
-        for row, c in list(zip(self.A, self.c, strict=True))[len(rates) :]:
-            rates.append(rate(moved(start, rates, row), c))
+        for k in range(len(rates), len(self.b)):
+            stage = moved(start, rates, self.A[k]), self.c[k]
+            rates.append(rate(*stage, rates, self.G[k]) if self.G else rate(*stage))
         return moved(start, rates, self.b), rates
 
     @property
@@ -132,8 +156,27 @@ DORMAND_PRINCE = Tableau(
         _row("0 40617522/29380423 -110615467/29380423 69997945/29380423"),
     ),
 )
+# Rang and Angermann 2005: L-stable, order 3 whatever A is
+ROS34PW2 = Tableau(
+    "ros34pw2",
+    3,
+    (
+        (),
+        (0.87173304301691801,),
+        (0.84457060015369423, -0.11299064236484185),
+        (0.0, 0.0, 1.0),
+    ),
+    (0.24212380706095346, -1.2232505839045147, 1.5452602553351020, 0.43586652150845900),
+    gamma=0.43586652150845900,
+    G=(
+        (),
+        (-0.87173304301691801,),
+        (-0.90338057013044082, 0.054180672388095326),
+        (0.24212380706095346, -1.2232505839045147, 0.54526025533510214),
+    ),
+)
 INTEGRATORS: Mapping[str, Tableau] = {
-    t.name: t for t in (EULER, SEMI_IMPLICIT, HEUN, RK4, DORMAND_PRINCE)
+    t.name: t for t in (EULER, SEMI_IMPLICIT, HEUN, RK4, ROS34PW2, DORMAND_PRINCE)
 }
 
 

@@ -18,7 +18,7 @@ from ..control.controller import Reference
 from ..dynamics.closed import mobility
 from ..lazy import once
 from ..spatial.functions import MATH, Functions
-from ..spatial.vectors import slices
+from ..spatial.vectors import inner, slices
 from .measures import Measures
 from .plant import INTEGRATED, Acting, Plant, PlantState, end_of_stages, moved
 from .tableau import Tableau
@@ -172,7 +172,9 @@ class PlantStep:
         """begin, rate and finish called in turn; None if a step is short: it runs faster whole."""
         state, some = (self.slots.size,), (self.slots.integrated,)
         given = {"signal": (1 + self.inputs.size,), "constants": (constants,)}
-        rate = traced("rate", self._rate, {"y": some, "start": state, **given}, {"rate": some})
+        before = {"before": some} if self.tableau.G else {}
+        shapes = {"y": some, "start": state, **before, **given}
+        rate = traced("rate", self._rate, shapes, {"rate": some})
         if (len(self.tableau.b) + OTHERS) * rate.length <= INLINE:
             return None
         known = {"start": state}
@@ -209,8 +211,14 @@ class PlantStep:
             if weights:
                 move, (y,) = self._move([*weights.values()], constants), _sources("y")
                 yield Call(move, (start, *_sources(*weights), h), ("y",))
+            before: list[Source] = []
+            if self.tableau.G:
+                sums = {f"rate{j}": w for j, w in enumerate(self.tableau.G[k]) if w}
+                add, (own,) = self._sum([*sums.values()]), _sources("before")
+                yield Call(add, _sources(*sums) if sums else (start,), ("before",))
+                before.append(own)
             forces = Source("signal", self.tableau.nodes.index(c) * self.inputs.size)
-            yield Call(rate, (y, start, forces, h), (f"rate{k}",))
+            yield Call(rate, (y, start, *before, forces, h), (f"rate{k}",))
 
     def _begin(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[list[Any]]:
         """The state at the beginning; rates of the first stage and sines, where they are known."""
@@ -220,11 +228,29 @@ class PlantStep:
         sines = [] if found.sines is None else [found.sines]
         return [self.slots.write(found.state), *rates, *sines]
 
-    def _rate(self, y: Any, start: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
-        """Rates of what is integrated, which is y, the rest as at the start."""
+    def _rate(self, y: Any, start: Any, *rest: Any) -> list[Any]:
+        """Rates of what is integrated, which is y, the rest as at the start.
+
+        The rest of the arguments: sums of the rates before, of an implicit step; signal, constants.
+        """
+        *before, signal, constants, fn = rest
         state = self.slots.read([*y, *start[self.slots.integrated :]])
         acting = self._acting(signal[1:], constants)
-        return self._integrated(self._arm(constants).rate(state, acting, constants[0], fn))
+        begun = [self.slots.read(start), *map(self._named, before)] if before else []
+        return self._integrated(self._arm(constants).rate(state, acting, constants[0], fn, *begun))
+
+    def _sum(self, weights: Sequence[float]) -> Program:
+        """Weighted sum of some rates; zeros of none."""
+        some = (self.slots.integrated,)
+
+        def function(*values: Any) -> list[Any]:
+            *rates, _ = values
+            if not weights:
+                return [0.0 * x for x in rates[0][: self.slots.integrated]]
+            return [inner(weights, column) for column in zip(*map(list, rates), strict=True)]
+
+        rates = {f"rate{k}": some for k in range(len(weights))}
+        return traced("sum", function, rates or {"start": (self.slots.size,)}, {"before": some})
 
     def _move(self, weights: Sequence[float], constants: int) -> Program:
         """What is integrated, moved by some rates."""
@@ -288,13 +314,22 @@ def _ports(sizes: Mapping[str, tuple[int, ...]]) -> tuple[Port, ...]:
     return tuple(Port(*port) for port in sizes.items())
 
 
+def seen(driven: Sequence[int], motors: Sequence[int], joints: Any, of_motors: Any) -> list[Any]:
+    """Positions or rates of the drives, on the motor side of the elastic joints `motors`."""
+    return [of_motors[motors.index(k)] if k in motors else joints[k] for k in driven]
+
+
 def computer_function(
-    computer: ControlComputer, slots: Slots, driven: Sequence[int], immediate: bool
+    computer: ControlComputer,
+    slots: Slots,
+    driven: Sequence[int],
+    motors: Sequence[int],
+    immediate: bool,
 ) -> Function:
     """One sample of the control computer; signal: t, q_d, qd_d, qdd_d, noise.
 
-    It sees the joints that are `driven`. `immediate`: what it computes acts at once, not after a
-    delay.
+    It sees the joints that are `driven`, those among `motors` on their motor side. `immediate`:
+    what it computes acts at once, not after a delay.
     """
     n = len(driven)
 
@@ -302,7 +337,7 @@ def computer_function(
         t, rest = signal[0], signal[1:]
         rows = [list(rest[k * n : (k + 1) * n]) for k in range(4)]
         s, dt = slots.read(x), constants[0]
-        q, qd = [s.q[k] for k in driven], [s.qd[k] for k in driven]
+        q, qd = seen(driven, motors, s.q, s.motor), seen(driven, motors, s.qd, s.motor_rate)
         acted = [s.impulse[k] / dt for k in driven] if s.impulse else []
         wanted = Reference(*rows[:3])
         after = computer.step(s.computer, q, qd, acted, t, wanted, rows[3], constants[1:], dt, fn)

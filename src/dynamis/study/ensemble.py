@@ -101,7 +101,7 @@ class Ensemble:
             shape = (len(draw),)
             s = replace(base, q0=draw.q0, qd0=draw.qd0, shape=shape, parameters=parameters)
         else:
-            s = started(base, draw.q0, draw.qd0, parameters)
+            s = started(base, draw.q0, draw.qd0, None, None, parameters)
         offsets = draw.joint_offset if self.offsets else None
         return replace(s, arms=draw.index, encoder_offsets=offsets, threads=threads)
 

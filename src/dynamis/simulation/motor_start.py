@@ -1,0 +1,115 @@
+"""Where motors behind elastic gears start: as given, or where the gears carry the arm at rest."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compile.arrays import as_batch, finite
+from ..dynamics.elastic import coordinate
+from ..errors import OptionError
+from ..model.chain import Elasticity
+from ..robot.closing import undriven
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .settings import Settings
+
+SLACK = 1e-9  # rad or m: two positions this close are one
+
+
+def motor_start(s: "Settings") -> tuple[np.ndarray, np.ndarray]:
+    """Positions and rates of all motors at the start, in units of their joints, (count, n)."""
+    load = static_torque(s)
+    position = s.q0 + deflections(s.robot, load) if s.motor0 is None else s.motor0
+    rate = s.qd0 if s.motor_rate0 is None else s.motor_rate0
+    if s.motor0 is not None:
+        _refuse_outside(s, position, load)
+    _refuse_apart(s, "motor0", position, s.q0)
+    _refuse_apart(s, "motor_rate0", rate, s.qd0)
+    return position, rate
+
+
+def given_motors(robot: "Robot", value: Any, name: str, shape: tuple[int, ...]) -> Any:
+    """Positions or rates of motors that were given, for every arm, (count, n); None: none were."""
+    if value is None:
+        return None
+    if not robot.chain.elastic:
+        raise OptionError(
+            f"{name} is given, but no drive of robot {robot.name!r} is elastic",
+            "leave it out: motors of rigid joints move with them",
+        )
+    rows = as_batch(value, name, (robot.n,), f"robot {robot.name!r}")
+    finite(rows, name, OptionError)
+    try:
+        return np.broadcast_to(rows, (*shape, robot.n)).reshape(-1, robot.n).copy()
+    except ValueError:
+        what = f"{name} has shape {rows.shape}, expected {(robot.n,)} or {(*shape, robot.n)}"
+        raise OptionError(what) from None
+
+
+def static_torque(s: "Settings") -> np.ndarray:
+    """Torques of the drives that hold the arms at rest at q0, (count, n)."""
+    robot, q = s.robot, s.q0
+    still = np.zeros_like(q)
+    if undriven(robot) or not len(q):
+        return still
+    if s.parameters is None:
+        return robot.inverse_dynamics(q, still, still)
+    values = s.parameters
+    if s.varied is not None:
+        values = np.tile(robot.parameters.values, (len(q), 1))
+        values[:, list(s.varied)] = s.parameters
+    return robot.kernel("inverse_dynamics", parameters="argument")(q, still, still, values)
+
+
+def deflections(robot: "Robot", load: np.ndarray) -> np.ndarray:
+    """d = th - q of gears that transmit a load, (..., n); 0 of rigid joints."""
+    found = np.zeros_like(load)
+    for gear in robot.chain.elastic:
+        i = coordinate(robot.chain, gear)
+        found[..., i] = deflection_under(gear, load[..., i])
+    return found
+
+
+def deflection_under(gear: Elasticity, load: np.ndarray) -> np.ndarray:
+    """d from K s + K3 s^3 = load, with the teeth in contact on the side of the load."""
+    K, K3 = float(gear.stiffness), float(gear.hardening)
+    s = load / K
+    if K3:  # the one root of a cubic that grows
+        size = 2.0 * np.sqrt(K / (3.0 * K3))
+        s = size * np.sinh(np.arcsinh(3.0 * load / (K * size)) / 3.0)
+    return s + float(gear.backlash) * np.sign(load)
+
+
+def _elastic_joints(robot: "Robot") -> list[int]:
+    return [coordinate(robot.chain, gear) for gear in robot.chain.elastic]
+
+
+def _refuse_apart(s: "Settings", name: str, motors: np.ndarray, joints: np.ndarray) -> None:
+    """Refuse motors that are elsewhere than their rigid joints."""
+    apart = np.abs(motors - joints) > SLACK
+    apart[:, _elastic_joints(s.robot)] = False
+    if apart.any():
+        arm, i = np.argwhere(apart)[0]
+        raise OptionError(
+            f"{name} of joint {s.robot.joint_names[i]!r} is {motors[arm, i]:g}, the joint itself "
+            f"{joints[arm, i]:g}: its drive is rigid, so that both are the same"
+        )
+
+
+def _refuse_outside(s: "Settings", motors: np.ndarray, load: np.ndarray) -> None:
+    """Refuse teeth that start farther apart than backlash and load explain."""
+    for gear in s.robot.chain.elastic:
+        if not float(gear.backlash):
+            continue
+        i = coordinate(s.robot.chain, gear)
+        d = np.abs(motors[:, i] - s.q0[:, i])
+        most = np.maximum(float(gear.backlash), np.abs(deflection_under(gear, load[:, i])))
+        beyond = d > most * (1.0 + SLACK) + SLACK
+        if beyond.any():
+            arm = int(np.argmax(beyond))
+            raise OptionError(
+                f"motor0 of joint {s.robot.joint_names[i]!r} is {d[arm]:g} from the joint, beyond "
+                f"its backlash of {float(gear.backlash):g} to either side",
+                f"start it within {most[arm]:g} of the joint, or leave motor0 out",
+            )

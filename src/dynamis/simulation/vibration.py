@@ -1,0 +1,108 @@
+"""Vibration of elastic joints next to the step: which integrator a simulation takes.
+
+Explicit steps follow a mode of w rad/s while w dt is at most `RESOLVED`; beyond it they lose it and
+then blow up. Where a mode of the arm is faster, the step is implicit in the gears (`stiff_gears`):
+stable for any stiffness, with the modes that it does not resolve damped.
+"""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..dynamics import equation
+from ..dynamics.elastic import expanded
+from ..errors import OptionError
+from ..lazy import once
+from ..model.chain import Chain
+from ..spatial.functions import MATH
+from .stiff_gears import elastic_gears, stiffened
+from .tableau import RK4, ROS34PW2, Tableau
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+RESOLVED = 0.7  # w dt of the fastest mode that explicit steps follow: RK4 damps it by 0.02 %
+CONFIGURATIONS = 24  # that the modes are looked at in
+DAMPED = 10.0  # steps in a period below which the implicit step damps by 0.5 % and more
+
+
+class Vibration(NamedTuple):
+    """The fastest vibration of the elastic joints of a robot, wherever it is, rad/s."""
+
+    frequency: float
+    decay: float
+
+    def resolved(self, dt: float) -> bool:
+        """Whether explicit steps of dt follow it."""
+        return max(self.frequency, self.decay) * dt <= RESOLVED
+
+
+def vibration(robot: "Robot") -> Vibration:
+    """The fastest vibration in any configuration that is looked at, motors free to move."""
+    return once(robot, "vibration", lambda: _vibration(robot))
+
+
+def _vibration(robot: "Robot") -> Vibration:
+    chain = expanded(robot.chain)
+    fastest = np.zeros(2)
+    for q in configurations(robot):
+        fastest = np.maximum(fastest, _fastest(chain, q))
+    return Vibration(math.sqrt(fastest[0]), float(fastest[1]))
+
+
+def configurations(robot: "Robot") -> list[np.ndarray]:
+    """Home, those that the model names, and random ones within the limits, always the same."""
+    found = [robot.home, *robot.configurations.values()]
+    if not robot.model.closures:
+        low, high = (np.clip(x, -math.pi, math.pi) for x in robot.limits.T)
+        random = np.random.default_rng(0).random((CONFIGURATIONS, robot.n))
+        found += list(low + (high - low) * random)
+    return found
+
+
+def _fastest(chain: Chain, q: np.ndarray) -> np.ndarray:
+    """The largest eigenvalues of M^-1 K and M^-1 D."""
+    gears = elastic_gears(chain)
+    x = [*map(float, q), *(float(q[gear.joint]) for gear in gears)]
+    M = np.array(equation.mass_matrix(chain, x, MATH), dtype=float)
+    values = np.linalg.eigvalsh(M)
+    if not values[0] > 1e-12 * values[-1]:  # a link without mass: as stiff as can be
+        return np.array([math.inf, 0.0])
+    zero: list[list[float]] = [[0.0] * len(M) for _ in M]
+    half = np.linalg.inv(np.linalg.cholesky(M))
+    found = []
+    for numbers in (_stiffnesses(gears), [float(x.gear.damping) for x in gears]):
+        K = np.array(stiffened(zero, gears, numbers))
+        found.append(float(np.linalg.eigvalsh(half @ K @ half.T)[-1]))
+    return np.array(found)
+
+
+def _stiffnesses(gears: list) -> list[float]:
+    return [float(x.gear.stiffness) for x in gears]
+
+
+def integrator_for(robot: "Robot", tableau: Tableau, dt: float) -> Tableau:
+    """The integrator of a simulation in steps of dt: implicit where joints vibrate faster.
+
+    One that was asked for by name and cannot follow is refused.
+    """
+    if not robot.chain.elastic:
+        if tableau.gamma:
+            raise OptionError(
+                f"integrator {tableau.name!r} is for elastic joints, and robot {robot.name!r} has "
+                "none",
+                'use integrator="rk4", or give a drive its stiffness',
+            )
+        return tableau
+    fastest = vibration(robot)
+    if tableau.gamma or tableau.adaptive or fastest.resolved(dt):
+        return tableau
+    if tableau is RK4:
+        return ROS34PW2
+    rate = max(fastest.frequency, fastest.decay)
+    raise OptionError(
+        f"robot {robot.name!r} vibrates at {fastest.frequency / math.tau:.4g} Hz in its elastic "
+        f"joints, too fast for {tableau.name} in steps of dt = {dt:g} s",
+        f'use integrator="rk4", which takes an implicit step here, or dt = {RESOLVED / rate:.1g} s',
+    )
