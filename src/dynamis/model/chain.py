@@ -153,6 +153,7 @@ class Elasticity(NamedTuple):
 
     It transmits stiffness d + hardening d^3 + damping d', nothing within the backlash. `motor` is
     the tree index of a motor that moves by itself (see dynamics.elastic); -1: with its joint.
+    `rest` is d of a gear without load, whose backlash is none then.
     """
 
     joint: int
@@ -161,6 +162,7 @@ class Elasticity(NamedTuple):
     damping: Any
     hardening: Any
     backlash: Any
+    rest: Any = 0.0
 
 
 class ChainSpring(NamedTuple):
@@ -236,6 +238,11 @@ class Chain:
     def link_coordinates(self) -> int:
         """Number of coordinates but those of motors that move by themselves, which are last."""
         return self.n - sum(x.motor >= 0 for x in self.elastic)
+
+    @property
+    def with_backlash(self) -> list[Elasticity]:
+        """Elastic gears whose teeth have backlash."""
+        return [x for x in self.elastic if not zero(x.backlash)]
 
     @property
     def links(self) -> int:

@@ -22,6 +22,7 @@ from .motor_start import motor_start
 from .plant import Plant
 from .settings import Settings, force_shapes
 from .tasks import Inputs, PlantStep, Slots, Task, computer_function, latch_function
+from .vibration import short_contacts
 
 ELSEWHERE = 0.2  # rad or m: what encoders may be off; another assembly is farther
 SINGLE = 100.0  # closure tolerances: what counts as closed in single precision
@@ -37,7 +38,7 @@ class Assembly:
         self._order = s.tableau.order if closed else Plant.order
         o, self._coarse = s.options, s.options.dtype == "float32" and closed
         made = ("plant", acting, s.stops, o.restitution, o.drives, self._order, self._coarse)
-        made += (s.tableau.gamma,)
+        made += (s.tableau.gamma, s.tableau.adaptive or s.dt) if s.robot.chain.elastic else ()
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, o.observer, s.sensors)
         measured = {} if s.measures is None else s.measures.sizes
@@ -50,7 +51,9 @@ class Assembly:
         s = self.s
         c = expanded(replace(c, tolerance=SINGLE * c.tolerance) if self._coarse else c)
         stops = (*s.stops, *([None] * (c.n - c.link_coordinates)))
-        given = s.options.restitution, s.options.drives, self._order, s.tableau.gamma
+        hard = () if s.tableau.adaptive else short_contacts(s.robot, s.dt)
+        hard = hard or (False,) * len(s.robot.chain.with_backlash)
+        given = s.options.restitution, s.options.drives, self._order, s.tableau.gamma, hard
         return Plant(c, stops, *given)
 
     @cached_property

@@ -51,7 +51,8 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
         q=part("q"), qd=part("qd"), motor=part("motor"), motor_rate=part("motor_rate"),
         bristle=part("bristle"), current=[], warmth=part("warmth"), tau=tau, friction=none,
         direction=part("direction"), motor_friction=part("motor_friction"),
-        motor_direction=part("motor_direction"), command=tau, loss=[], impulse=[], computer={},
+        motor_direction=part("motor_direction"), flank=part("flank"), command=tau, loss=[],
+        impulse=[], computer={},
     )  # fmt: skip
     plant = replace(plant, drives=False)  # the torques are known
     constants = np.atleast_2d(m.plant_constants(s, s.dt))

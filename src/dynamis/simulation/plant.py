@@ -21,9 +21,9 @@ from ..dynamics.elements import friction
 from ..dynamics.instant import Instant
 from ..lazy import cached_property
 from ..model.chain import Chain
-from ..spatial.functions import Functions
+from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, inner, less, plus
-from . import motors, rows, stiff_gears
+from . import backlash, motors, rows, stiff_gears
 from .impacts import impacts, reversals
 from .inertia import ArmInertia, Constrained, inertia_at
 from .loops import LoopFigures, loop_figures, or_nan, put_back
@@ -53,6 +53,7 @@ class PlantState:
     direction: Scalars  # in which friction slides; 0 holds
     motor_friction: Scalars
     motor_direction: Scalars
+    flank: Scalars  # of teeth with backlash: 1 or -1 where they touch, 0 within the gap
     command: Scalars  # torques the drives are asked for
     loss: Scalars  # factor of every gear: its efficiency driving, 1 / efficiency driven back
     impulse: Scalars  # integral of tau since the last sample, for an observer
@@ -108,12 +109,14 @@ class Plant:
     drives: bool = True
     order: int = 4
     gamma: float = 0.0
+    hard: tuple[bool, ...] = ()  # of gears with backlash: contacts are shorter than a step
 
     def sizes(self, observed: bool) -> dict[str, int]:
         """Of the parts of its state; `observed`: whether an observer wants the impulse."""
         n, apart = self.chain.link_coordinates, len(self.gears)
         others = {
             **dict.fromkeys(SIDES.values(), apart),
+            "flank": len(self.hard),
             "bristle": len(rows.bristles(self.chain)),
             "current": len(motors.inductive(self.chain)) if self.drives else 0,
             "warmth": 2 * len(friction.thermal_joints(self.chain)),
@@ -164,9 +167,23 @@ class Plant:
         above = {i: x.warmth[2 * k] + x.warmth[2 * k + 1] for k, (i, _, _) in enumerate(joints)}
         return replace(self, chain=friction.warmed(self.chain, above, fn))
 
+    def _engaged(self, x: PlantState) -> "Plant":
+        """The arm with every gear on its flank, or within its gap."""
+        if not self.hard:
+            return self
+        sides, gears = iter(x.flank), []
+        for gear in self.chain.elastic:
+            free = zero(gear.backlash)
+            gears.append(gear if free else backlash.on_flank(gear, next(sides)))
+        return replace(self, chain=replace(self.chain, elastic=tuple(gears)))
+
     def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
         """Directions of friction, direction of power through the gears, torques that act."""
-        found = self._warm(x, fn)._begin(self.joined(x), self._of_all(acting), h, fn)
+        arm, x = self._warm(x, fn), self.joined(x)
+        if self.hard:
+            played = backlash.with_backlash(self.gears)
+            x = replace(x, flank=[backlash.flank(gear, x.q, x.qd, fn) for gear in played])
+        found = arm._engaged(x)._begin(x, self._of_all(acting), h, fn)
         if not self.gears:
             return found
         rates = found.rates and self._apart(found.rates)
@@ -248,7 +265,7 @@ class Plant:
             push[j] = h * push[j] - own * (a[j] - a[i])
         M = stiff_gears.stiffened(self._mass_matrix(x, fn), self.gears, k)
         inertia = inertia_at(self.chain, x.q, fn, None, M, self.holds)
-        w, _ = inertia.solve(push, self._held(x), [0.0] * n, fn)
+        w, _ = inertia.solve(push, self.held(x), [0.0] * n, fn)
         kv = plus(a, w)
         return rates | {"q": [p + g * h * b for p, b in zip(rp, kv, strict=True)], "qd": kv}
 
@@ -267,7 +284,22 @@ class Plant:
         M = stiff_gears.stiffened(equation.mass_matrix(self.chain, q, fn), self.gears, k)
         return inertia_at(self.chain, q, fn, M=M, holds=self.holds)
 
-    def _held(self, x: PlantState) -> list[Any]:
+    def impact_inertia(
+        self, q: Scalars, fn: Functions, x: PlantState, h: Any
+    ) -> ArmInertia | Constrained:
+        """Inertia at q that teeth with backlash meet: other gears move with what they are tied to.
+
+        They act for half a step.
+        """
+        M = equation.mass_matrix(self.chain, q, fn)
+        others = [own for own in self.gears if zero(own.gear.backlash)]
+        if self.gamma:
+            t = [0.5 * h] * len(others)
+            k = stiff_gears.tangents(others, x.q, x.qd, h, fn)
+            M = stiff_gears.stiffened(M, others, stiff_gears.added_inertia(others, k, t, 0.5))
+        return inertia_at(self.chain, q, fn, M=M, holds=self.holds)
+
+    def held(self, x: PlantState) -> list[Any]:
         """Which coordinates hold in a step; None: those that never do."""
         return [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
 
@@ -332,7 +364,7 @@ class Plant:
         Of a stage of an implicit step also the state at its `start` is needed, and the sums of the
         rates of stages `before`.
         """
-        arm, acting = self._warm(x, fn), self._of_all(acting)
+        arm, acting = self._warm(x, fn)._engaged(x), self._of_all(acting)
         found = arm._rate(self.joined(x), acting, h, fn)
         if not self.gears:
             return found
@@ -395,10 +427,12 @@ class Plant:
     ) -> tuple[list[Any], list[Any]]:
         """q and qd after what stopped, reversed or hit a stop, with the loops closed."""
         q, qd, inertia = list(end.q), list(end.qd), None
+        if self.hard:
+            q, qd = backlash.teeth(self, x, q, qd, h, fn)
         if any(self.rubs):
-            q, qd, inertia = reversals(self, x, q, qd, h, fn)
+            q, qd, inertia = reversals(self._engaged(x), x, q, qd, h, fn)
         if any(self.stops):
-            q, qd, inertia = impacts(self, x, q, qd, h, fn)
+            q, qd, inertia = impacts(self._engaged(x), x, q, qd, h, fn)
         if not self.chain.closures:
             return q, qd
         inertia = inertia or inertia_at(self.chain, q, fn)
@@ -520,7 +554,7 @@ class Plant:
         zeros = [0.0] * len(rest)
         slide = self._sliding(x, x.direction, other, fn)
         push = less(rest, slide)
-        qdd, force = inertia.solve(push, self._held(x), zeros, fn)
+        qdd, force = inertia.solve(push, self.held(x), zeros, fn)
         return qdd, inertia.holding(rest, push, qdd, force)
 
     def friction_boxes(

@@ -420,7 +420,8 @@ def _sampling(options: Options, controller: Controller | Law | None) -> dict[str
         )
     if asked is None and controller is not None:
         asked = controller.sample_time
-    sampled = asked is not None or options.sensors is not None or lag > 0.0
+    exact = options.sensors in (None, Sensors(side="link"))
+    sampled = asked is not None or not exact or lag > 0.0
     if asked is None and options.observer is not None:
         asked = options.observer.sample_time
     asked = dt if asked is None else asked

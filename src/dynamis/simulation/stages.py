@@ -69,15 +69,14 @@ class Stages:
         return self.slots.write(arm.begin(self.slots.read(x), acting, constants[0], fn).state)
 
     def _rate(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
-        state, begun, size = self.slots.read(x), [], self.slots.integrated
-        acting = self.inputs.acting(signal[1 : 1 + self.inputs.size], constants)
+        state, start, sums = self.slots.read(x), None, None
+        given, size = 1 + self.inputs.size, self.slots.integrated
+        acting = self.inputs.acting(signal[1:given], constants)
         if self.plant.gamma:
-            start, before = (
-                list(signal[1 + self.inputs.size :][k * size :][:size]) for k in (0, 1)
-            )
-            begun = [self.slots.read([*start, *x[size:]])]
-            begun.append({name: before[self.slots.slices[name]] for name in INTEGRATED})
-        rates = self._arm(constants).rate(state, acting, constants[0], fn, *begun)
+            before = list(signal[given + size :])
+            sums = {name: before[self.slots.slices[name]] for name in INTEGRATED}
+            start = self.slots.read([*signal[given : given + size], *x[size:]])
+        rates = self._arm(constants).rate(state, acting, constants[0], fn, start, sums)
         return self.slots.write(replace(state, **rates))
 
     def _finish(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:

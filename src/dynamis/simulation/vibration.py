@@ -16,6 +16,7 @@ from ..errors import OptionError
 from ..lazy import once
 from ..model.chain import Chain
 from ..spatial.functions import MATH
+from .backlash import with_backlash
 from .stiff_gears import elastic_gears, stiffened
 from .tableau import RK4, ROS34PW2, Tableau
 
@@ -28,10 +29,14 @@ DAMPED = 10.0  # steps in a period below which the implicit step damps by 0.5 % 
 
 
 class Vibration(NamedTuple):
-    """The fastest vibration of the elastic joints of a robot, wherever it is, rad/s."""
+    """The fastest vibration of the elastic joints of a robot, wherever it is, rad/s.
+
+    `contacts` are those of every gear with backlash by itself.
+    """
 
     frequency: float
     decay: float
+    contacts: tuple[float, ...] = ()
 
     def resolved(self, dt: float) -> bool:
         """Whether explicit steps of dt follow it."""
@@ -45,10 +50,16 @@ def vibration(robot: "Robot") -> Vibration:
 
 def _vibration(robot: "Robot") -> Vibration:
     chain = expanded(robot.chain)
-    fastest = np.zeros(2)
-    for q in configurations(robot):
-        fastest = np.maximum(fastest, _fastest(chain, q))
-    return Vibration(math.sqrt(fastest[0]), float(fastest[1]))
+    fastest = np.max([_fastest(chain, q) for q in configurations(robot)], axis=0)
+    w2, decay, *contacts = fastest.tolist()
+    return Vibration(math.sqrt(w2), decay, tuple(map(math.sqrt, contacts)))
+
+
+def short_contacts(robot: "Robot", dt: float) -> tuple[bool, ...]:
+    """Of every gear with backlash, whether teeth that meet part again within about a step."""
+    if not robot.chain.with_backlash:
+        return ()
+    return tuple(w * dt > RESOLVED for w in vibration(robot).contacts)
 
 
 def configurations(robot: "Robot") -> list[np.ndarray]:
@@ -62,19 +73,24 @@ def configurations(robot: "Robot") -> list[np.ndarray]:
 
 
 def _fastest(chain: Chain, q: np.ndarray) -> np.ndarray:
-    """The largest eigenvalues of M^-1 K and M^-1 D."""
+    """The largest eigenvalues of M^-1 K and M^-1 D; K / m of every gear with backlash."""
     gears = elastic_gears(chain)
     x = [*map(float, q), *(float(q[gear.joint]) for gear in gears)]
     M = np.array(equation.mass_matrix(chain, x, MATH), dtype=float)
     values = np.linalg.eigvalsh(M)
     if not values[0] > 1e-12 * values[-1]:  # a link without mass: as stiff as can be
-        return np.array([math.inf, 0.0])
+        return np.array([math.inf, 0.0, *([math.inf] * len(chain.with_backlash))])
     zero: list[list[float]] = [[0.0] * len(M) for _ in M]
     half = np.linalg.inv(np.linalg.cholesky(M))
     found = []
     for numbers in (_stiffnesses(gears), [float(x.gear.damping) for x in gears]):
         K = np.array(stiffened(zero, gears, numbers))
         found.append(float(np.linalg.eigvalsh(half @ K @ half.T)[-1]))
+    inverse = half.T @ half
+    for own in with_backlash(gears):
+        i, j = own.joint, own.motor
+        mobility = inverse[i, i] - 2.0 * inverse[i, j] + inverse[j, j]
+        found.append(float(own.gear.stiffness) * mobility)
     return np.array(found)
 
 

@@ -28,7 +28,7 @@ def moving_motors(chain: Chain) -> list[Elasticity]:
 def deflection(gear: Elasticity, d: Any, fn: Functions) -> Any:
     """Deflection of the teeth in contact, 0 within the backlash."""
     if zero(gear.backlash):
-        return d
+        return d if zero(gear.rest) else d - gear.rest
     return d - fn.max(-gear.backlash, fn.min(d, gear.backlash))
 
 
