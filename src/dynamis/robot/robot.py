@@ -101,6 +101,7 @@ if TYPE_CHECKING:
         Task,
         Three,
     )
+    from .resonances import Resonances
 
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
 PARAMETERS = ("inline", "argument")
@@ -801,6 +802,22 @@ class Robot:
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
         arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref}
         return self._calls("regressor", arguments, options)
+
+    # -- elastic joints ----------------------------------------------------------------------------
+
+    def resonances(self, q: "ArrayLike") -> "Resonances":
+        """Natural frequencies (Hz) and modes at q (..., n), rotors free and locked.
+
+        `.free` and `.locked` (..., k), lowest first, one for every elastic joint and for every
+        passive one, which springs may hold; `.free_modes` (..., k, 2, n) of the joints and of their
+        motors, `.locked_modes` (..., k, n). About static equilibrium, without damping and friction:
+        with the stiffness of gears (their hardening at the torque they hold, teeth in contact),
+        springs, loads and gravity. Rigid joints move with their motors. Of a mechanism with
+        closures q must close.
+        """
+        from .resonances import resonances
+
+        return resonances(self, q)
 
     # -- text and code -----------------------------------------------------------------------------
 
