@@ -44,6 +44,12 @@ MASS_MATRICES = ("walker-orin-1", "walker-orin-2", "walker-orin-3")
 FORWARD_METHODS = (*MASS_MATRICES, "walker-orin-4", "articulated-body")
 
 
+def _imported(name: str) -> Callable[..., Any]:
+    """A function of this package: "module:function"."""
+    module, function = name.split(":")
+    return getattr(import_module(f"dynamis.{module}"), function)
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One function of a robot, with all that is particular to it.
@@ -71,6 +77,8 @@ class Kernel:
     solves: bool = False  # divides by the mass matrix: NaN where that is singular, which is refused
     open_only: bool = False  # there is no such thing of closed mechanisms
     loops: bool = False  # of closed mechanisms only
+    elastic: bool = False  # depends on the elastic gears, which others leave out
+    refuses: str = ""  # "module:function" that raises where a model has no answer
     differentiate: bool = False
     reducible: bool = False  # sees the bodies only through torques: inertias may be regrouped
     growth: float = 0.0  # operations per squared number of joints, rounded up from 6 to 16 joints
@@ -85,12 +93,16 @@ class Kernel:
 
         def call(chain: Any, *values: Any, **fn: Any) -> Any:
             self.refuse(bool(chain.closures))
-            module, name = self.algorithm.split(":")
-            algorithm = getattr(import_module(f"dynamis.{module}"), name)
+            algorithm = _imported(self.algorithm)
             named = dict(zip(self.inputs[plain:], values[plain:], strict=True))
             return algorithm(chain, *values[:plain], **named, **self.options, **fn)
 
         return call
+
+    def check(self, model: Model) -> None:
+        """Raise where a model has no answer."""
+        if self.refuses:
+            _imported(self.refuses)(model)
 
     def serves(self, closed: bool) -> bool:
         """Whether there is such a thing of mechanisms with closures, or of arms without."""
@@ -290,6 +302,13 @@ ROWS = (
         growth=60,
         branching=True,
         column=INVERSE_DYNAMICS,
+    ),
+    _of_bodies(
+        "dynamics.elastic_inverse:elastic_inverse_dynamics",
+        (*STATE, "qddd", "qdddd"),
+        {"tau": VECTOR, "motor": VECTOR, "motor_rate": VECTOR},
+        elastic=True,
+        refuses="dynamics.elastic_inverse:refuse_undetermined",
     ),
     _of_bodies("dynamics.projected:pivots", ("q",), {"D": MOVING}, internal=True),
     TWO_VELOCITY,

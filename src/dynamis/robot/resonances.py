@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.arrays import as_batch
+from ..compile.arrays import NUMPY, as_batch
 from ..dynamics.elastic import coordinate
+from ..dynamics.elements.gears import static_deflection
 from ..errors import ClosureError, OptionError, SingularError, counted
 from ..lazy import once
-from ..model.chain import Elasticity
 from ..model.model import Model
 
 if TYPE_CHECKING:
     from . import Robot
-
-STEPS = 60  # of Newton's method, for the deflection of a gear that hardens
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,7 @@ def resonances(robot: "Robot", q: Any) -> Resonances:
     K[..., :n, :n] = links.inverse_dynamics_derivatives(given, rest, rest)[0]
     held = links.inverse_dynamics(given, rest, rest)
     for gear, i, th in zip(gears, own, motors, strict=True):
-        s = static_deflection(gear, held[..., robot.independent[i]])
+        s = static_deflection(gear, held[..., robot.independent[i]], NUMPY)
         k = gear.stiffness + 3.0 * gear.hardening * s * s
         for a, b, sign in ((i, i, 1.0), (th, th, 1.0), (i, th, -1.0), (th, i, -1.0)):
             K[..., a, b] += sign * k
@@ -107,19 +105,6 @@ def _scaled(modes: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     size = np.abs(modes).max(axes, keepdims=True)
     sign = np.where(modes.max(axes, keepdims=True) < size, -1.0, 1.0)
     return sign * modes / size
-
-
-def static_deflection(gear: Elasticity, torque: np.ndarray) -> np.ndarray:
-    """s of K s + K3 s^3 = torque, by Newton's method from beyond, which does not overshoot."""
-    s = torque / gear.stiffness
-    if gear.hardening == 0.0:
-        return s
-    size = np.minimum(np.abs(s), np.cbrt(np.abs(torque) / gear.hardening))
-    for _ in range(STEPS):
-        slope = gear.stiffness + 3.0 * gear.hardening * size**2
-        more = gear.stiffness * size + gear.hardening * size**3 - np.abs(torque)
-        size = size - more / slope
-    return np.copysign(size, torque)
 
 
 def elastic_entries(robot: "Robot") -> list[int]:

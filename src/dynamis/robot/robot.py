@@ -819,6 +819,32 @@ class Robot:
 
         return resonances(self, q)
 
+    @fast
+    def elastic_inverse_dynamics(
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        qddd: "ArrayLike",
+        qdddd: "ArrayLike",
+        **options: "Unpack[ManyOptions]",
+    ) -> "Three":
+        """(tau, motor, motor_rate) that move the links of an elastic arm so, each (..., n).
+
+        tau is the torque of the motors in units of the joints, as that of `inverse_dynamics`;
+        `motor` and `motor_rate` are their positions and rates in the same units: where the joint
+        is rigid, q and qd. A motion of the links decides them by its first four derivatives:
+        through the gear goes e = M qdd + C qd + g + friction of the links, K d + hardening d^3 = e
+        gives motor = q + d, and tau = B motor'' + friction of the motor + e. Coulomb friction of
+        the links counts as constant (its steps have no derivative).
+
+        Damping and backlash of the gear are refused by name: the motor would not follow from the
+        motion at one instant.
+        """
+        refuse_undriven(self._calls)
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "qddd": qddd, "qdddd": qdddd}
+        return self._calls("elastic_inverse_dynamics", arguments, options)
+
     # -- text and code -----------------------------------------------------------------------------
 
     def program(
