@@ -123,8 +123,8 @@ def test_stiff_joints_are_rigid_ones(friction):
 
 @pytest.mark.parametrize("friction", [*LAWS.values(), {"coulomb": 0.8, "load": 0.1}])
 def test_both_sides_of_the_expanded_chain_are_in_balance(friction):
-    robot = two_links({**friction}, hardening=4e5, coulomb=(4e-4, -3e-4))
-    for t in (0.1, 0.8):
+    down = two_links({**friction}, hardening=4e5, coulomb=(4e-4, -3e-4))
+    for t, robot in ((0.1, down), (0.8, down), (0.1, down.with_gravity((0, 9.81, 0)))):
         motion = sines(t)
         tau, motor, motor_rate = robot.elastic_inverse_dynamics(*motion)
         h = 1e-4
@@ -195,7 +195,7 @@ def test_closed_mechanisms_with_elastic_drives():
     np.testing.assert_allclose((tau - e)[middle], inertia * spline(t[middle], 2), atol=1e-5)
 
 
-def test_forms_of_the_kernel(tmp_path):
+def test_forms_of_the_kernel(tmp_path, compiled):
     robot = two_links({"coulomb": 0.2}, hardening=4e5)
     motion = sines(np.linspace(0.0, 1.0, 6).reshape(2, 3))
     expected = robot.elastic_inverse_dynamics(*motion)
@@ -214,7 +214,7 @@ def test_forms_of_the_kernel(tmp_path):
     assert robot.export("elastic_inverse_dynamics", target="c", directory=tmp_path)
 
 
-def test_code_of_one_stiffness_is_not_that_of_another():
+def test_code_of_one_stiffness_is_not_that_of_another(compiled):
     """Chains differ in nothing else."""
     motion = sines(0.3)
     soft, hard = (two_links(stiffness=(k, k)).elastic_inverse_dynamics(*motion)
