@@ -17,8 +17,10 @@ from ..model.closure import refuse_closures
 from ..model.model import Model
 from ..model.parameters import parameter_names
 
-# sizes that depend on the robot; C are the conditions of its closures, E what acts beside inertia
+# sizes that depend on the robot; C are the conditions of its closures, E what acts beside inertia,
+# S and Q the rows and parameters of both sides of elastic gears
 N, D, P, L, F, C, E = "n", "dof", "p", "links", "frames", "closures", "effects"
+S, Q = "sides", "elastic parameters"
 Shape = tuple[int | str, ...]
 SIZES: Mapping[str, Shape] = {
     "wrench": (6,),
@@ -33,6 +35,7 @@ SIZES: Mapping[str, Shape] = {
 }
 
 
+OF_GEAR = 6  # parameters: friction of the motor, stiffness, damping, hardening
 LIMIT = 30_000  # operations above which a matrix is compiled as the kernel of one column
 OPTIMISE = ("speed", "operations", "nothing")
 
@@ -310,6 +313,14 @@ ROWS = (
         elastic=True,
         refuses="dynamics.elastic_inverse:refuse_undetermined",
     ),
+    Kernel(
+        "elastic_regressor",
+        "dynamics.elastic_regressor:elastic_regressor",
+        (*STATE, "motor", "motor_rate", "motor_acceleration"),
+        {"Y": (S, Q)},
+        elastic=True,
+        open_only=True,
+    ),
     _of_bodies("dynamics.projected:pivots", ("q",), {"D": MOVING}, internal=True),
     TWO_VELOCITY,
     Kernel(
@@ -420,6 +431,8 @@ def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
         L: lambda: links,
         F: lambda: links + 1,
         E: _effects,
+        S: lambda: model.n + model.elastic_count,
+        Q: lambda: len(parameter_names(model)) + OF_GEAR * model.elastic_count,
     }
     return tuple(s if isinstance(s, int) else sizes[s]() for s in shape)
 

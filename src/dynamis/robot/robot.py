@@ -845,6 +845,42 @@ class Robot:
         arguments = {"q": q, "qd": qd, "qdd": qdd, "qddd": qddd, "qdddd": qdddd}
         return self._calls("elastic_inverse_dynamics", arguments, options)
 
+    @property
+    def elastic_parameters(self) -> Parameters:
+        """Parameters of both sides of elastic joints, as columns of `elastic_regressor`.
+
+        Those of `parameters`, friction of elastic joints without that of their motors; then, for
+        every elastic joint, motor_viscous, motor_coulomb+ and motor_coulomb-; then stiffness,
+        damping and hardening.
+        """
+        from ..dynamics.elastic_regressor import elastic_parameters
+
+        names, values = elastic_parameters(self.model, self.chain)
+        return Parameters(names, np.array(values))
+
+    @fast
+    def elastic_regressor(
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        motor: "ArrayLike",
+        motor_rate: "ArrayLike",
+        motor_acceleration: "ArrayLike",
+        **options: "Unpack[Options]",
+    ) -> np.ndarray:
+        """Y with Y @ elastic_parameters.values = torques of both sides, (..., n + m, p).
+
+        Rows: the n joints, whose torque is 0 behind an elastic gear and that of the drive where it
+        is rigid; then the motors of the m elastic joints, in the order of q. All motors are in units
+        of the joints, (..., n); entries of rigid joints do nothing. As in `regressor`, friction
+        under load is left out.
+        """
+        parameter_names(self.model)  # raises for a centre of mass that moves in its link
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "motor": motor, "motor_rate": motor_rate}
+        arguments["motor_acceleration"] = motor_acceleration
+        return self._calls("elastic_regressor", arguments, options)
+
     # -- text and code -----------------------------------------------------------------------------
 
     def program(
