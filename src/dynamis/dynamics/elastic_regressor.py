@@ -4,8 +4,8 @@
 
 The parameters are those of the rigid arm, in their order, then friction of the motors, then
 stiffness, damping and hardening of the gears. Rotors accelerate with th; friction of an elastic
-joint is that of its link side, where the rigid arm has the sum of both. Left out, as there: friction
-under load, and what a law of one's own gives without its linear constants.
+joint is that of its link side, where the rigid arm has the sum of both. Left out, as there:
+friction under load, and what a law of one's own gives without its linear constants.
 """
 
 from typing import Any
@@ -30,8 +30,8 @@ def elastic_regressor(
     """Y, (n + elastic joints, parameters); of `motor` the entries of rigid joints do nothing."""
     whole, own = expanded(chain), [coordinate(chain, gear) for gear in chain.elastic]
     pairs = (q, motor), (qd, motor_rate), (qdd, motor_acceleration)
-    state = ([*x, *(th[k] for k in own)] for x, th in pairs)
-    found = elements.columns(Instant(whole, fn, *state))
+    x, xd, xdd = ([*side, *(th[k] for k in own)] for side, th in pairs)
+    found = elements.columns(Instant(whole, fn, x, xd, xdd))
     return transposed([found[place] for place in _places(chain)])
 
 

@@ -872,9 +872,9 @@ class Robot:
         """Y with Y @ elastic_parameters.values = torques of both sides, (..., n + m, p).
 
         Rows: the n joints, whose torque is 0 behind an elastic gear and that of the drive where it
-        is rigid; then the motors of the m elastic joints, in the order of q. All motors are in units
-        of the joints, (..., n); entries of rigid joints do nothing. As in `regressor`, friction
-        under load is left out.
+        is rigid; then the motors of the m elastic joints, in the order of q. Motors are in units of
+        the joints, (..., n); entries of rigid joints do nothing. As in `regressor`, friction under
+        load is left out.
         """
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
         arguments = {"q": q, "qd": qd, "qdd": qdd, "motor": motor, "motor_rate": motor_rate}
