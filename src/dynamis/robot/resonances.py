@@ -10,7 +10,7 @@ springs and loads, K the slope of what the gears transmit there (hardening count
 contact. A rigid joint moves with its motor: free where rotors are free, locked where they are.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..dynamics.elastic import coordinate
 from ..dynamics.elements.gears import static_deflection
 from ..errors import ClosureError, OptionError, SingularError, counted
 from ..lazy import once
-from ..model.model import Model
+from . import variations
 
 if TYPE_CHECKING:
     from . import Robot
@@ -124,14 +124,4 @@ def elastic_entries(robot: "Robot") -> list[int]:
 
 def link_side(robot: "Robot") -> "Robot":
     """The robot without the motors of its elastic joints: what their gears move."""
-    return once(robot, "link_side", lambda: type(robot)(_link_side(robot.model)))
-
-
-def _link_side(model: Model) -> Model:
-    links = [
-        replace(x, drive=None, friction=replace(x.friction, load=0.0))
-        if x.drive is not None and x.drive.stiffness is not None
-        else x
-        for x in model.links
-    ]
-    return replace(model, links=tuple(links))
+    return once(robot, "link_side", lambda: type(robot)(variations.link_side(robot.model)))
