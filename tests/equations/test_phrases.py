@@ -20,7 +20,7 @@ STATE = ((0.3, 0.5), (0.1, 0.2), (1.0, 2.0))
 
 def arm(convention):
     """Two joints with all that adds steps or sentences to a derivation."""
-    drive = dy.Drive(gear=10, rotor_inertia=1e-3)
+    drive = dy.Drive(gear=10, rotor_inertia=1e-3, stiffness=1e4)
     friction = dy.Friction(viscous=0.1, load=0.05)
     links = [
         dy.Link(a=0.5, mass=2.0, friction=friction, drive=drive, joint_name="a. the (b)"),

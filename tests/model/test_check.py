@@ -69,7 +69,16 @@ def sprung(**spring):
     return dy.Robot(replace(arm().model, springs=(spring,), values={"k": -5.0}))
 
 
+ELASTIC = {"gear": 100, "rotor_inertia": 2e-5, "stiffness": 1e4}
 MISTAKES = [
+    ("stiffness of motors", arm(None, {"drive": dy.Drive(**{**ELASTIC, "stiffness": 1.0})}),
+     "warning", "joint 'joint2'", "swings against the links", "gear^2 = 10000"),
+    ("stiffness in N mm", arm({"drive": dy.Drive(**{**ELASTIC, "stiffness": 1e10})}),
+     "warning", "joint 'joint1'", "swings against the links", "N m/rad on the joint side"),
+    ("nothing behind the gear", bare(drive=dy.Drive(**ELASTIC)),
+     "error", "joint 'joint1'", "links without inertia", "the rotor is on the other side"),
+    ("arc minutes", arm({"drive": dy.Drive(**ELASTIC, backlash=1.5)}),
+     "warning", "joint 'joint1'", "arc minutes", "'1.5/60 deg' is 0.00044"),
     ("negative mass", bare(a=1.0, linear=[-1, 0, 0, 0, 1, 0, 1, 0, 0, 1]),
      "error", "link 'link1'", "negative mass -1", "above 0"),
     ("negative symbol", arm({"mass": "m"}, values={"m": -2}),
@@ -597,6 +606,16 @@ def test_light_joints_without_rotors_are_noted():
     assert not [f for f in dy.load("puma560").check() if "rotor" in f.what]
 
 
+def test_frequency_of_a_gear_is_that_of_two_masses():
+    drive = dy.Drive(**{**ELASTIC, "stiffness": 1.0})
+    one = dy.Robot.from_dh("one", convention="standard", links=[dy.Link(**SOUND, drive=drive)])
+    (note,) = [f for f in one.check() if "Hz" in f.what]
+    expected = np.sqrt(1.0 / 0.2 + 1.0 / (3.0 * 0.25 + 0.25)) / (2.0 * np.pi)
+    assert f"{expected:.3g} Hz" in note.what
+    np.testing.assert_allclose(one.with_gravity((0, 0, 0)).resonances([0.3]).free, expected)
+    assert not [f for f in one.with_drive(0, stiffness=1e4).check() if "Hz" in f.what]
+
+
 def test_errors_come_first():
     robot = arm({"limits": (1, -1), "alpha": 90, "inertia": None}, gravity=(0, 0, 0))
     levels = [f.level for f in robot.check()]
@@ -623,7 +642,7 @@ def test_every_finding_is_complete_and_repeatable(robot):
     assert robot.check() == findings
     # what only the dynamics give away, and the placement of the joints
     moving = ("mass matrix", "no joint feels", "no gas", "pushes the joint on at", "Gruebler")
-    moving += (BARE, "far more than the size by the joints")
+    moving += (BARE, "far more than the size by the joints", "Hz", "links without inertia")
     assert check_model(robot.model) == [f for f in findings if not any(x in f.what for x in moving)]
     for f in findings:
         assert f.level in ("error", "warning", "note")

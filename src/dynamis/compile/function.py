@@ -178,4 +178,6 @@ def robot_function(robot: "Robot", name: str, parameters: bool = False) -> Funct
 def kernel_key(kernel: Kernel, model: Model, parameters: bool) -> Key:
     """Texts that decide what a kernel of a robot computes."""
     values = [0.0] * len(parameter_names(model)) if parameters else None
-    return repr(chain(model, parameters=values)), kernel.key, str(parameters)
+    found = chain(model, parameters=values)
+    own = (repr(found.elastic),) if kernel.elastic else ()
+    return repr(found), kernel.key, str(parameters), *own

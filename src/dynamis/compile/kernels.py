@@ -17,8 +17,10 @@ from ..model.closure import refuse_closures
 from ..model.model import Model
 from ..model.parameters import parameter_names
 
-# sizes that depend on the robot; C are the conditions of its closures, E what acts beside inertia
+# sizes that depend on the robot; C are the conditions of its closures, E what acts beside inertia,
+# S and Q the rows and parameters of both sides of elastic gears
 N, D, P, L, F, C, E = "n", "dof", "p", "links", "frames", "closures", "effects"
+S, Q = "sides", "elastic parameters"
 Shape = tuple[int | str, ...]
 SIZES: Mapping[str, Shape] = {
     "wrench": (6,),
@@ -33,6 +35,7 @@ SIZES: Mapping[str, Shape] = {
 }
 
 
+OF_GEAR = 6  # parameters: friction of the motor, stiffness, damping, hardening
 LIMIT = 30_000  # operations above which a matrix is compiled as the kernel of one column
 OPTIMISE = ("speed", "operations", "nothing")
 
@@ -42,6 +45,12 @@ CLOSED = ("lagrange-euler", "gibbs-appell")
 INVERSE_METHODS = (*RECURSIONS, *CLOSED)
 MASS_MATRICES = ("walker-orin-1", "walker-orin-2", "walker-orin-3")
 FORWARD_METHODS = (*MASS_MATRICES, "walker-orin-4", "articulated-body")
+
+
+def _imported(name: str) -> Callable[..., Any]:
+    """A function of this package: "module:function"."""
+    module, function = name.split(":")
+    return getattr(import_module(f"dynamis.{module}"), function)
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,8 @@ class Kernel:
     solves: bool = False  # divides by the mass matrix: NaN where that is singular, which is refused
     open_only: bool = False  # there is no such thing of closed mechanisms
     loops: bool = False  # of closed mechanisms only
+    elastic: bool = False  # depends on the elastic gears, which others leave out
+    refuses: str = ""  # "module:function" that raises where a model has no answer
     differentiate: bool = False
     reducible: bool = False  # sees the bodies only through torques: inertias may be regrouped
     growth: float = 0.0  # operations per squared number of joints, rounded up from 6 to 16 joints
@@ -85,12 +96,16 @@ class Kernel:
 
         def call(chain: Any, *values: Any, **fn: Any) -> Any:
             self.refuse(bool(chain.closures))
-            module, name = self.algorithm.split(":")
-            algorithm = getattr(import_module(f"dynamis.{module}"), name)
+            algorithm = _imported(self.algorithm)
             named = dict(zip(self.inputs[plain:], values[plain:], strict=True))
             return algorithm(chain, *values[:plain], **named, **self.options, **fn)
 
         return call
+
+    def check(self, model: Model) -> None:
+        """Raise where a model has no answer."""
+        if self.refuses:
+            _imported(self.refuses)(model)
 
     def serves(self, closed: bool) -> bool:
         """Whether there is such a thing of mechanisms with closures, or of arms without."""
@@ -291,6 +306,21 @@ ROWS = (
         branching=True,
         column=INVERSE_DYNAMICS,
     ),
+    _of_bodies(
+        "dynamics.elastic_inverse:elastic_inverse_dynamics",
+        (*STATE, "qddd", "qdddd"),
+        {"tau": VECTOR, "motor": VECTOR, "motor_rate": VECTOR},
+        elastic=True,
+        refuses="dynamics.elastic_inverse:refuse_undetermined",
+    ),
+    Kernel(
+        "elastic_regressor",
+        "dynamics.elastic_regressor:elastic_regressor",
+        (*STATE, "motor", "motor_rate", "motor_acceleration"),
+        {"Y": (S, Q)},
+        elastic=True,
+        open_only=True,
+    ),
     _of_bodies("dynamics.projected:pivots", ("q",), {"D": MOVING}, internal=True),
     TWO_VELOCITY,
     Kernel(
@@ -401,6 +431,8 @@ def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
         L: lambda: links,
         F: lambda: links + 1,
         E: _effects,
+        S: lambda: model.n + model.elastic_count,
+        Q: lambda: len(parameter_names(model)) + OF_GEAR * model.elastic_count,
     }
     return tuple(s if isinstance(s, int) else sizes[s]() for s in shape)
 

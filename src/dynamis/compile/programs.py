@@ -201,6 +201,7 @@ def traced_program(
 
 def chain_for(kernel: Kernel, model: Model, parameters: Any = None) -> Chain:
     """The chain a kernel is traced on: regrouped where that changes no result."""
+    kernel.check(model)
     c = chain(model, parameters=parameters)
     if not kernel.reducible or parameters is not None:
         return c

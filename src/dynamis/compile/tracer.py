@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..spatial.functions import Functions
+from ..spatial.jet import Jet
 from ..spatial.recorder import BY_ZERO, NOT_A_NUMBER, NUMBER
 from ..user_code import PACKAGE
 from .builder import Builder
@@ -70,6 +71,8 @@ def _operator(op: int, name: str, swapped: bool = False) -> Callable[[Any, Any],
             if other != other or (other == 0 and by_zero):
                 _refuse_number(other)
             other = _constant(other)
+        elif kind is Jet:
+            return NotImplemented
         elif kind is not Scalar:
             return _scalar(inherited(self, other))
         return _binary(op, other, self) if swapped else _binary(op, self, other)

@@ -7,26 +7,39 @@
 Of a mechanism with closures q and qd are those of its independent joints, which decide the others,
 and u are the torques of its drives: where drives follow other joints, B = M^-1 Z_a^T.
 
+Of an arm with elastic joints x = [q, motor, qd, motor_rate] less where they are at the operating
+point: motors in units of their joints, of elastic joints alone, driven by u and the gears.
+
+    M q'' + h(q, q') = e(th - q, th' - q'),    B th'' = tau - f(th') - e
+
 Friction enters by its slope over velocity. Where a law has none at rest (the sign in "coulomb",
 "stribeck" and "lugre", the cube root in "grotjahn") only its viscous part counts there, as if the
 joint were already sliding: a stuck joint has no linear model. The law "smooth" has a slope at rest.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..arguments import checked, choice, is_list, positive, strict
 from ..compile.arrays import finite, numbers, one_sample
+from ..dynamics.elastic import expanded
+from ..dynamics.elements import friction
+from ..dynamics.elements.gears import engaged, static_deflection, tangent, transmitted
 from ..errors import OptionError, ShapeError, counted, shown
+from ..model.chain import Elasticity, Resistance
+from ..robot.resonances import elastic_entries, link_side
+from ..spatial.functions import MATH
+from ..spatial.jet import Jet, jet_functions, parts
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-OUTPUTS = ("q", "state", "tool")
+OUTPUTS = ("q", "motor", "state", "tool")
 TOOL = ("x", "y", "z", "rx", "ry", "rz")
+JETS = jet_functions(MATH)
 ENDLESS_SLOPE = ("grotjahn",)  # laws whose slope at rest is infinite
 
 
@@ -133,6 +146,8 @@ def linearise(
     tau: Any = None,
     output: str = "q",
     dt: float | None = None,
+    motor: Any = None,
+    motor_rate: Any = None,
 ) -> StateSpace:
     """The linear model about one operating point; with `dt` sampled, torque held in between.
 
@@ -141,38 +156,132 @@ def linearise(
     of the tool and its small rotation vector, both in base axes. Of a mechanism with closures: q,
     qd and tau of every joint are given, states and outputs are of its independent joints, and
     inputs of its drives, all numbered as in q.
+
+    Of an arm with elastic joints the states are q, motor, qd, motor_rate. `motor` and `motor_rate`
+    (n,) are in units of the joints; by default the gears hold the links against gravity and
+    motion, and the motors turn with them. Gears are taken as they are there: hardened, and open
+    within the backlash. Output "motor" is what encoders of the motors see (of rigid joints q).
     """
     choice(output, "output", OUTPUTS)
-    n = robot.dof
-    rest, own, drives = np.zeros(n), list(robot.independent), list(robot.active)
     x = _point(robot, q, "q")
     xd = np.zeros(robot.n) if qd is None else _point(robot, qd, "qd")
-    torque = _holding(robot, x, xd) if tau is None else _point(robot, tau, "tau")
-    qdd = rest if tau is None else robot.forward_dynamics(x, xd, torque)[own]
-    sliding = _sliding(robot, xd)
-    slopes = sliding.forward_dynamics_derivatives(x, xd, torque)
-    A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, len(drives)))
-    A[:n, n:] = np.eye(n)
-    A[n:, :n], A[n:, n:], by_torque = slopes
-    known = set(drives) <= set(own)
-    B[n:] = (
-        by_torque[:, [own.index(k) for k in drives]]
-        if known
-        else _by_drives(sliding, x, xd, torque)
-    )
+    u = None if tau is None else _point(robot, tau, "tau")
+    if robot.chain.elastic:
+        th, rate = (
+            None if value is None else _point(robot, value, name)
+            for value, name in ((motor, "motor"), (motor_rate, "motor_rate"))
+        )
+        A, B, offset = _elastic(robot, x, xd, u, th, xd if rate is None else rate)
+    elif motor is not None or motor_rate is not None:
+        raise OptionError(f"robot {robot.name!r} has no elastic joints: its motors move with them")
+    else:
+        own, rest = list(robot.independent), np.zeros(robot.dof)
+        torque = _holding(robot, x, xd) if u is None else u
+        qdd = rest if u is None else robot.forward_dynamics(x, xd, torque)[own]
+        by_q, by_qd, by_drives = _slopes(_sliding(robot, xd), x, xd, torque)
+        A = np.block([[np.diag(rest), np.eye(robot.dof)], [by_q, by_qd]])
+        B = np.vstack([np.zeros(by_drives.shape), by_drives])
+        offset = np.concatenate([xd[own], qdd])
     C, outputs = _output(robot, x, output)
-    positions, velocities = _names(own)
     system = StateSpace(
         A=A,
         B=B,
         C=C,
-        D=np.zeros((len(C), len(drives))),
-        states=positions + velocities,
-        inputs=tuple(f"tau{i + 1}" for i in drives),
+        D=np.zeros((len(C), B.shape[1])),
+        states=_names(robot),
+        inputs=tuple(f"tau{i + 1}" for i in robot.active),
         outputs=outputs,
-        offset=np.concatenate([xd[own], qdd]),
+        offset=offset,
     )
     return system if dt is None else system.discrete(dt)
+
+
+def _slopes(
+    robot: "Robot", q: np.ndarray, qd: np.ndarray, tau: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Slopes of qdd of the independent joints over q, qd and the torques of the drives."""
+    own, drives = list(robot.independent), list(robot.active)
+    by_q, by_qd, by_torque = robot.forward_dynamics_derivatives(q, qd, tau)
+    if not set(drives) <= set(own):
+        return by_q, by_qd, _by_drives(robot, q, qd, tau)
+    return by_q, by_qd, by_torque[:, [own.index(k) for k in drives]]
+
+
+class _Gear(NamedTuple):
+    """An elastic gear and its motor at the operating point."""
+
+    torque: float  # that it transmits
+    stiffness: float  # slopes of this torque over deflection and its rate
+    damping: float
+    left: float  # to accelerate the motor, and its slopes over motor rate and torque
+    by_rate: float
+    by_torque: float
+
+
+def _elastic(
+    robot: "Robot",
+    q: np.ndarray,
+    qd: np.ndarray,
+    tau: np.ndarray | None,
+    motor: np.ndarray | None,
+    rate: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A, B and offset over q, motor, qd, motor_rate."""
+    own, active, entries = list(robot.independent), list(robot.active), elastic_entries(robot)
+    joints = [own[i] for i in entries]
+    sliding = _sliding(robot, np.where(rate == 0.0, 0.0, qd))
+    links, sides = link_side(sliding), expanded(sliding.chain).resistances[robot.chain.links :]
+    held = _holding(links, q, qd)
+    d = [None] * robot.n if motor is None else (motor - q).tolist()
+    u = [None] * robot.n if tau is None else tau.tolist()
+    gears = [
+        _gear(gear, side, float(held[j]), d[j], float(rate[j] - qd[j]), float(rate[j]), u[j])
+        for gear, side, j in zip(robot.chain.elastic, sides, joints, strict=True)
+    ]
+    through, k, D, left, by_rate, by_tau = np.array(gears).T
+    torque = held.copy() if tau is None else tau.copy()  # that moves the links
+    torque[joints] = through
+    by_q, by_qd, by_drives = _slopes(links, q, qd, torque)
+    inertia = np.array([robot.chain.motors[gear.joint].inertia for gear in robot.chain.elastic])
+    n, m = len(own), len(gears)
+    columns = [active.index(j) for j in joints]
+    across = np.hstack([-np.eye(n)[entries], np.eye(m)])  # deflections of (q, motor)
+    push = np.vstack([by_drives[:, columns], -np.diag(1.0 / inertia)])  # by the gears
+    slopes = np.zeros((2, n + m, n + m))  # of the accelerations, over positions and rates
+    slopes[:, :n, :n] = by_q, by_qd
+    slopes[1, n:, n:] = np.diag(by_rate / inertia)
+    slopes += push @ np.stack([k[:, None] * across, D[:, None] * across])
+    A = np.block([[np.zeros((n + m, n + m)), np.eye(n + m)], [slopes[0], slopes[1]]])
+    B = np.zeros((2 * (n + m), len(active)))
+    B[n + m : -m] = by_drives
+    B[:, columns] = 0.0
+    B[range(-m, 0), columns] = by_tau / inertia
+    offset = np.concatenate([qd[own], rate[joints], np.zeros(n + m)])
+    if tau is not None or motor is not None:
+        offset[n + m : -m] = links.forward_dynamics(q, qd, torque)[own]
+        offset[-m:] = left / inertia
+    return A, B, offset
+
+
+def _gear(
+    gear: Elasticity, r: Resistance, held: float, d: float | None, slip: float, rate: float,
+    tau: float | None,
+) -> _Gear:  # fmt: skip
+    """A gear at a deflection d, or at that which holds the links; torque None keeps the speed."""
+    if d is None:
+        s = static_deflection(gear, held - gear.damping * slip, MATH)
+        d = s + gear.backlash * MATH.sign(s)
+    e, touches = transmitted(gear, d, slip, MATH), engaged(gear, d, MATH)
+    if tau is None:
+        tau = e + friction.torque(r, rate, MATH) + friction.load_share(r, rate, MATH) * abs(e)
+
+    def left(tau: Any, rate: Any) -> Any:
+        net = tau - friction.torque(r, rate, JETS)
+        return net - friction.taken(net, friction.load_share(r, rate, JETS), JETS) - e
+
+    by_rate, by_torque = left(tau, Jet(rate, 1.0, 0.0)), left(Jet(tau, 1.0, 0.0), rate)
+    slopes = touches * tangent(gear, d, MATH), touches * gear.damping
+    return _Gear(e, *slopes, by_torque.value, parts(by_rate)[1], by_torque.rate)
 
 
 def _holding(robot: "Robot", q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -194,19 +303,27 @@ def _by_drives(robot: "Robot", q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -
 
 
 def _output(robot: "Robot", q: np.ndarray, output: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    n = robot.dof
-    positions, velocities = _names(robot.independent)
-    if output == "q":
-        return np.eye(n, 2 * n), positions
+    names = _names(robot)
+    size, every = len(names), np.eye(len(names))
     if output == "state":
-        return np.eye(2 * n), positions + velocities
-    J = robot.drive_jacobian(q)
-    return np.hstack([J, np.zeros((6, n))]), TOOL
+        return every, names
+    if output == "tool":
+        J = robot.drive_jacobian(q)
+        return np.hstack([J, np.zeros((6, size - robot.dof))]), TOOL
+    chosen = [f"q{i + 1}" for i in robot.independent]
+    if output == "motor":
+        chosen = [
+            x.replace("q", "motor") if x.replace("q", "motor") in names else x for x in chosen
+        ]
+    return every[[names.index(x) for x in chosen]], tuple(chosen)
 
 
-def _names(joints: Sequence[int]) -> tuple[tuple[str, ...], ...]:
-    """q1.., qd1..: the columns of a run."""
-    return tuple(tuple(f"{x}{i + 1}" for i in joints) for x in ("q", "qd"))
+def _names(robot: "Robot") -> tuple[str, ...]:
+    """q1.., motor1.., qd1.., motor_rate1..: states, named as the columns of a run."""
+    own = list(robot.independent)
+    elastic = [own[i] for i in elastic_entries(robot)]
+    parts = (("q", own), ("motor", elastic), ("qd", own), ("motor_rate", elastic))
+    return tuple(f"{x}{i + 1}" for x, joints in parts for i in joints)
 
 
 def _point(robot: "Robot", value: Any, name: str) -> np.ndarray:

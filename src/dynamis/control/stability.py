@@ -23,7 +23,7 @@ NOTABLE = 10.0  # times: a growth that ends a run
 
 
 class SampledArm(NamedTuple):
-    """Linear model of an arm over one sample, x = (q, qd) of its drives.
+    """Linear model of an arm over one sample, x = (q, qd) of its drives, then any other states.
 
     x' = A x + B u + B_before u_before: with a delay the torque of the sample before acts first.
     """
@@ -69,13 +69,13 @@ def growth(law: "Law", K: np.ndarray, D: np.ndarray, arm: SampledArm) -> Growth 
     n, h = law.n, law.sample_time
     if law.velocity_filter is not None:
         return None
-    none = np.zeros((n, n))
+    size, none = len(arm.A), np.zeros((n, n))
     gain = [K, D, none] if law.velocity == "measured" else [K + D / h, none, -D / h]
-    feedback = np.hstack([*gain, none])
-    A = np.zeros((4 * n, 4 * n))  # of q, qd, q_before, u_before
-    A[: 2 * n, : 2 * n], A[: 2 * n, 3 * n :] = arm.A, arm.B_before
-    A[: 2 * n] -= arm.B @ feedback
-    A[2 * n : 3 * n, :n], A[3 * n :] = np.eye(n), -feedback
+    feedback = np.hstack([*gain[:2], np.zeros((n, size - 2 * n)), gain[2], none])
+    A = np.zeros((size + 2 * n, size + 2 * n))  # of x, q_before, u_before
+    A[:size, :size], A[:size, size + n :] = arm.A, arm.B_before
+    A[:size] -= arm.B @ feedback
+    A[size : size + n, :n], A[size + n :] = np.eye(n), -feedback
     if not np.isfinite(A).all():
         return None
     values, vectors = np.linalg.eig(A)

@@ -60,7 +60,7 @@ def coordinate(chain: Chain, gear: Elasticity) -> int:
     """The coordinate of the joint behind an elastic gear."""
     if chain.coupling is None:
         return gear.joint
-    return chain.coupling[gear.joint].index(1.0)
+    return next(c for c, w in enumerate(chain.coupling[gear.joint]) if not zero(w))
 
 
 def motor_coordinate(chain: Chain, gear: Elasticity) -> int:

@@ -178,13 +178,13 @@ def energy_form(chain: Chain, kind: str, groups: Mapping[Any, int]) -> Any:
 def friction_torque(chain: Chain) -> sp.Matrix:
     """Friction of every joint; equal Coulomb friction both ways as sign(qd)."""
     _, qd, _ = coordinates(chain.n)
-    return sp.Matrix([_signed(x) for x in exactly(friction.friction_torque, chain, qd)])
+    return sp.Matrix([signed(x) for x in exactly(friction.friction_torque, chain, qd)])
 
 
 def load_shares(chain: Chain) -> list[Any]:
     """Friction per transmitted torque of every joint, of the sign of the motion."""
     _, qd, _ = coordinates(chain.n)
-    return [_signed(x) for x in exactly(friction.load_shares, chain, qd)]
+    return [signed(x) for x in exactly(friction.load_shares, chain, qd)]
 
 
 def load_torque(chain: Chain) -> sp.Matrix:
@@ -262,7 +262,7 @@ def _lengths(chain: Chain, groups: Mapping[Any, int]) -> list[tuple[Any, Any]]:
     ]
 
 
-def _signed(expr: Any) -> Any:
+def signed(expr: Any) -> Any:
     """max(0, -s) as max(0, s) - s if then no max is left; s x as |x| for s = sign(x)."""
 
     def pairs(e: Any) -> list[Any]:

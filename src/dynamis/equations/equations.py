@@ -23,13 +23,15 @@ from ..lazy import cached_property
 from ..model.model import Model
 from ..model.quantity import CONSTANTS, FUNCTIONS, Expression
 from ..progress import stage
+from ..robot.variations import link_side
 from . import closed as forms
 from .closed import Closed
+from .elastic import ElasticForms, elastic_forms
 from .recursion import QUANTITIES, Recursion, recursion, single
 from .scalars.polynomial import Polynomial, TooLongError
 from .scalars.scalars import coordinates, exactly, model_symbols, symbolic_chain
 from .scalars.simplify import readable, tidy
-from .show import html, joined, latex, matrix_lines, text
+from .show import html, joined, latex, line, matrix_lines, text
 
 if TYPE_CHECKING:
     from .derivation.steps import Derivation
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 STATE = ("q", "qd", "qdd")
 METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
 TERMS = {"M": 2, "C": 2, "g": 1, "tau": 1, "christoffel": 3, "friction": 1, "spring": 1, "load": 1}
+ELASTIC = "elastic joints: motors th (motor angle / gear), torques e of their gears; links, motors"
 TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds
 SIMPLIFIED = 1_500  # terms up to which a single term is simplified
 UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at all
@@ -224,6 +227,47 @@ class Equations:
                 f"the {kind} energy of {self.robot_name!r} is too long to write out", instead
             ) from None
 
+    # -- elastic joints -------------------------------------------------------------------------
+
+    @cached_property
+    def _elastic(self) -> ElasticForms:
+        return elastic_forms(self.model, self.chain)
+
+    @property
+    def motor(self) -> tuple[Any, ...]:
+        """Symbols th1, ... of the motors of elastic joints, in units of these."""
+        return self._elastic.motor
+
+    @property
+    def motor_rate(self) -> tuple[Any, ...]:
+        """Their rates thd1, ..."""
+        return self._elastic.motor_rate
+
+    @property
+    def motor_acceleration(self) -> tuple[Any, ...]:
+        """Their accelerations thdd1, ..."""
+        return self._elastic.motor_acceleration
+
+    @property
+    def gear_torque(self) -> sp.Matrix:
+        """e of every elastic joint over q, th, qd, thd, (m, 1)."""
+        return sp.Matrix(self._elastic.gears)
+
+    @cached_property
+    def link_side(self) -> sp.Matrix:
+        """Torque that moves the links, (n, 1): e of elastic joints, tau of rigid ones."""
+        return self._links.tau
+
+    @cached_property
+    def _links(self) -> "Equations":
+        return equations(link_side(self.model), self.method, None)
+
+    @property
+    def motor_side(self) -> sp.Matrix:
+        """tau of the motors of elastic joints over th, thd, thdd and q, qd, (m, 1)."""
+        letters = dict(zip(self._elastic.letters, self._elastic.gears, strict=True))
+        return sp.Matrix([x.xreplace(letters) for x in self._elastic.motors])
+
     # -- arms of many joints --------------------------------------------------------------------
 
     @cached_property
@@ -366,13 +410,27 @@ class Equations:
         added = " + ".join(("friction", *besides))
         head = f"{self.robot_name}, {self.method}: M(q) qdd + C(q, qd) qd + g(q) + {added} = tau"
         if not self.is_closed:
-            return f"{head}\n\n{self.recursion}"
+            return "\n\n".join([head, str(self.recursion), *self._elastic_text()])
         torques = [f"tau{i + 1} = {joined(self._parts(i))}" for i in range(self.n)]
         parts = [head, "\n".join(torques)]
         for name in ("M", "C", "g", "friction", *besides):
             parts.append("\n".join(matrix_lines(name, getattr(self, name))))
         parts.append(f"T = {text(self.kinetic_energy)}\nU = {text(self.potential_energy)}")
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, *self._elastic_text()])
+
+    def _elastic_text(self) -> list[str]:
+        """Gears, links and motors of elastic joints; those of a rigid arm are none."""
+        if not self.chain.elastic:
+            return []
+        forms, lines = self._elastic, [ELASTIC]
+        lines += [line(e, x) for e, x in zip(forms.letters, forms.gears, strict=True)]
+        if not self._links.is_closed:
+            lines.append("torques as above, without these motors, = e: .link_side")
+        for i in range(self.n) if self._links.is_closed else ():
+            left = forms.letters[forms.joints.index(i)] if i in forms.joints else f"tau{i + 1}"
+            lines.append(f"{joined(self._links._parts(i))} = {left}")
+        pairs = zip(forms.joints, forms.motors, strict=True)
+        return ["\n".join([*lines, *(f"{text(x)} = tau{j + 1}" for j, x in pairs)])]
 
     def __repr__(self) -> str:
         return f"Equations({self.robot_name!r}, {self.method!r}, {counted(self.n, 'joint')})"

@@ -85,7 +85,7 @@ def lines(equations: Any) -> list[tuple[str, str]]:
     if equations.model.closures:
         return _mechanism_lines(equations)
     if not equations.is_closed:
-        return _recursion_lines(equations.recursion)
+        return _recursion_lines(equations.recursion) + _elastic_lines(equations)
     rows = [(rf"\tau_{{{i + 1}}}", written(x)) for i, x in enumerate(equations.tau)]
     spring = (("spring", r"\tau_{\mathrm{s}}"),) if equations.chain.springs else ()
     load = (("load", r"\tau_{\mathrm{l}}"),) if equations.chain.loads else ()
@@ -95,7 +95,21 @@ def lines(equations: Any) -> list[tuple[str, str]]:
         rows += [(_with_index(letter, below), written(x)) for below, x in pairs if x != 0]
     rows.append(("T", written(equations.kinetic_energy)))
     rows.append(("U", written(equations.potential_energy)))
-    return rows
+    return rows + _elastic_lines(equations)
+
+
+def _elastic_lines(equations: Any) -> list[tuple[str, str]]:
+    """Gears, links and motors of elastic joints."""
+    if not equations.chain.elastic:
+        return []
+    forms, links = equations._elastic, equations._links
+    e = [symbol_latex(str(letter)) for letter in forms.letters]
+    rows = [*zip(e, map(written, forms.gears), strict=True)]
+    for i, x in enumerate(links.tau if links.is_closed else ()):
+        own = e[forms.joints.index(i)] if i in forms.joints else rf"\tau_{{{i + 1}}}"
+        rows.append((own, written(x)))
+    pairs = zip(forms.joints, forms.motors, strict=True)
+    return rows + [(rf"\tau_{{{j + 1}}}", written(x)) for j, x in pairs]
 
 
 def _recursion_lines(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[str, str]]:

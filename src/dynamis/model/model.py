@@ -390,6 +390,11 @@ class Model:
         return tuple(str(link.name) for link in self.links)
 
     @property
+    def elastic_count(self) -> int:
+        """Number of elastic joints."""
+        return sum(x.drive is not None and x.drive.stiffness is not None for x in self.links)
+
+    @property
     def tree_joint_names(self) -> tuple[str, ...]:
         """Every joint, also those that mimic another."""
         return tuple(str(link.joint_name) for link in self.links)

@@ -242,8 +242,12 @@ def _growth(law: Law) -> Growth | None:
     if robot.n != law.n or law.velocity_filter is not None:
         return None
     q = robot.home if law.reference is None else np.asarray(law.reference(0.0).q, float)
-    A, B, *_ = linearise(robot, q).discrete(h)
-    return growth(law, *gains_at(law, q), SampledArm(A, B, 0.0 * B))
+    arm = linearise(robot, q, output="motor", dt=h)
+    seen = [arm.states.index(x) for x in arm.outputs]  # motors carry the encoders
+    order = [*seen, *(k + len(arm.states) // 2 for k in seen)]
+    order += [k for k in range(len(arm.states)) if k not in order]
+    B = arm.B[order]
+    return growth(law, *gains_at(law, q), SampledArm(arm.A[np.ix_(order, order)], B, 0.0 * B))
 
 
 def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:

@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..dynamics.elastic import coordinate
 from ..errors import DynamisError, counted
 from ..model.check.finding import Finding, Numbers, listed
 from ..model.check.model import check_model
 from .body_check import check_bodies
 from .closed_check import Tried, check_closed
+from .resonances import link_side
 
 if TYPE_CHECKING:
     from . import Robot
@@ -18,6 +20,7 @@ SPEEDS = (1.0, 0.1, 0.01)  # rad/s or m/s at which friction laws of the user's a
 UNFELT = 1e-9  # m; a weight that acts on every joint at a shorter lever is not felt
 LIGHT = 0.01  # kg m^2; rotors behind gears have more, seen from the joint
 SAMPLE_TIME = 0.005  # s, of a usual controller
+SOFTEST, STIFFEST = 1.0, 2e4  # Hz, between which gears and their motors resonate
 INDEFINITE = 1e-9  # an eigenvalue this far below zero, next to the largest, is no rounding error
 
 
@@ -35,7 +38,7 @@ def preflight(robot: "Robot") -> list[Finding]:
     moving = check_bodies(robot) + _pushing(robot)
     if len(tried.q):
         moving += _weightless(robot, tried) + _singular(robot, tried) + _undefined(robot, tried)
-        moving += _without_rotors(robot, tried)
+        moving += _without_rotors(robot, tried) + _elastic(robot, tried)
     return sorted(findings + moving)
 
 
@@ -146,6 +149,42 @@ def _without_rotors(robot: "Robot", tried: Tried) -> list[Finding]:
         'rotor_inertia": ..})'
     )
     return [Finding("note", f"joint {name!r}", what, remedy)]
+
+
+def _elastic(robot: "Robot", tried: Tried) -> list[Finding]:
+    """Gears whose stiffness must be in another unit, or of the other side, by their frequency.
+
+    sqrt(K (1 / B + 1 / M)): a motor against the links that its gear moves, the other gears open.
+    """
+    if not robot.chain.elastic:
+        return []
+    own, found = list(robot.independent), []
+    M = link_side(robot)._calls.interpreted("mass_matrix", {"q": tried.q})
+    M = M[np.isfinite(M).all((1, 2))]
+    M = M[np.linalg.eigvalsh(M)[:, 0] > 0.0]
+    for gear in robot.chain.elastic:
+        k, motor = coordinate(robot.chain, gear), robot.chain.motors[gear.joint]
+        where = f"joint {robot.joint_names[k]!r}"
+        if not len(M):
+            what = "is elastic, and moves links without inertia: they have no resonance"
+            remedy = "give them mass or inertia: the rotor is on the other side of the gear"
+            found.append(Finding("error", where, what, remedy))
+        elif k in own:
+            felt = np.diagonal(np.linalg.inv(M), axis1=1, axis2=2)[:, own.index(k)]
+            f = np.sqrt(gear.stiffness * (1.0 / motor.inertia + felt)) / (2.0 * np.pi)
+            if f.max() < SOFTEST or f.min() > STIFFEST:
+                unit = "N m/rad" if robot.joint_kinds[k] == "revolute" else "N/m"
+                nearest = f.max() if f.max() < SOFTEST else f.min()
+                what = (
+                    f"has drive.stiffness {gear.stiffness:g} {unit}, with which its motor swings "
+                    f"against the links at {nearest:.3g} Hz"
+                )
+                remedy = (
+                    f"give {unit} on the joint side: gear^2 = {motor.gear**2:g} times what it is "
+                    "at the motor's shaft"
+                )
+                found.append(Finding("warning", where, what, remedy))
+    return found
 
 
 def _indefinite(M: np.ndarray) -> bool:

@@ -101,6 +101,7 @@ if TYPE_CHECKING:
         Task,
         Three,
     )
+    from .resonances import Resonances
 
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
 PARAMETERS = ("inline", "argument")
@@ -801,6 +802,84 @@ class Robot:
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
         arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref}
         return self._calls("regressor", arguments, options)
+
+    # -- elastic joints ----------------------------------------------------------------------------
+
+    def resonances(self, q: "ArrayLike") -> "Resonances":
+        """Natural frequencies (Hz) and modes at q (..., n), rotors free and locked.
+
+        `.free` and `.locked` (..., k), lowest first, one for every elastic joint and for every
+        passive one, which springs may hold; `.free_modes` (..., k, 2, n) of the joints and of their
+        motors, `.locked_modes` (..., k, n). About static equilibrium, without damping and friction:
+        with the stiffness of gears (their hardening at the torque they hold, teeth in contact),
+        springs, loads and gravity. Rigid joints move with their motors. Of a mechanism with
+        closures q must close.
+        """
+        from .resonances import resonances
+
+        return resonances(self, q)
+
+    @fast
+    def elastic_inverse_dynamics(
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        qddd: "ArrayLike",
+        qdddd: "ArrayLike",
+        **options: "Unpack[ManyOptions]",
+    ) -> "Three":
+        """(tau, motor, motor_rate) that move the links of an elastic arm so, each (..., n).
+
+        tau is the torque of the motors in units of the joints, as that of `inverse_dynamics`;
+        `motor` and `motor_rate` are their positions and rates in the same units: where the joint
+        is rigid, q and qd. A motion of the links decides them by its first four derivatives:
+        through the gear goes e = M qdd + C qd + g + friction of the links, K d + hardening d^3 = e
+        gives motor = q + d, and tau = B motor'' + friction of the motor + e. Coulomb friction of
+        the links counts as constant (its steps have no derivative).
+
+        Damping and backlash of the gear are refused by name: the motor would not follow from the
+        motion at one instant.
+        """
+        refuse_undriven(self._calls)
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "qddd": qddd, "qdddd": qdddd}
+        return self._calls("elastic_inverse_dynamics", arguments, options)
+
+    @property
+    def elastic_parameters(self) -> Parameters:
+        """Parameters of both sides of elastic joints, as columns of `elastic_regressor`.
+
+        Those of `parameters`, friction of elastic joints without that of their motors; then, for
+        every elastic joint, motor_viscous, motor_coulomb+ and motor_coulomb-; then stiffness,
+        damping and hardening.
+        """
+        from ..dynamics.elastic_regressor import elastic_parameters
+
+        names, values = elastic_parameters(self.model, self.chain)
+        return Parameters(names, np.array(values))
+
+    @fast
+    def elastic_regressor(
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        motor: "ArrayLike",
+        motor_rate: "ArrayLike",
+        motor_acceleration: "ArrayLike",
+        **options: "Unpack[Options]",
+    ) -> np.ndarray:
+        """Y with Y @ elastic_parameters.values = torques of both sides, (..., n + m, p).
+
+        Rows: the n joints, whose torque is 0 behind an elastic gear and that of the drive where it
+        is rigid; then the motors of the m elastic joints, in the order of q. Motors are in units of
+        the joints, (..., n); entries of rigid joints do nothing. As in `regressor`, friction under
+        load is left out.
+        """
+        parameter_names(self.model)  # raises for a centre of mass that moves in its link
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "motor": motor, "motor_rate": motor_rate}
+        arguments["motor_acceleration"] = motor_acceleration
+        return self._calls("elastic_regressor", arguments, options)
 
     # -- text and code -----------------------------------------------------------------------------
 

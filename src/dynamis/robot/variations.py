@@ -292,3 +292,14 @@ def with_closure_limits(model: Model, **given: Any) -> Model:
 def without_closures(model: Model) -> Model:
     """The tree of a closed mechanism, every joint driven."""
     return replace(_each_link(model, lambda _, x: replace(x, passive=False)), closures=())
+
+
+def link_side(model: Model) -> Model:
+    """Without the motors of elastic joints, whose torques are then those of the gears."""
+
+    def changed(_: int, link: Link) -> Link:
+        if link.drive is None or link.drive.stiffness is None:
+            return link
+        return replace(link, drive=None, friction=replace(link.friction, load=0.0))
+
+    return _each_link(model, changed)

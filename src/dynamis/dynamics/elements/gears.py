@@ -71,6 +71,20 @@ def tangent(gear: Elasticity, d: Any, fn: Functions) -> Any:
     return gear.stiffness + 3.0 * gear.hardening * (s * s)
 
 
+def static_deflection(gear: Elasticity, torque: Any, fn: Functions) -> Any:
+    """s of K s + K3 s^3 = torque, by Cardano: 3 torque / K / (v^2 + 1 + 1 / v^2).
+
+    v^3 = b + sqrt(b^2 + 1), b = |torque| / (2 K3) (3 K3 / K)^(3/2): nothing cancels.
+    """
+    linear = torque / gear.stiffness
+    if zero(gear.hardening):
+        return linear
+    ratio = 3.0 * gear.hardening / gear.stiffness
+    b = 1.5 * fn.max(linear, -linear) * fn.sqrt(ratio)
+    square = (b + fn.sqrt(b * b + 1.0)) ** (2.0 / 3.0)
+    return 3.0 * linear / (square + 1.0 + 1.0 / square)
+
+
 class Gears(Element):
     """The elastic gears of a chain whose motors move by themselves."""
 

@@ -29,12 +29,13 @@ from ...progress import stage
 from ...robot.calls import Calls
 from ...robot.closing import refuse_open
 from ...spatial.functions import MATH
+from .. import elastic
 from ..closed import by_letters, one_sided
 from ..render import html, text
 from ..render.formula import plain
 from ..render.phrases import check_language, translated
 from ..scalars.polynomial import Alphabet, Polynomial, TooLongError
-from ..scalars.scalars import coordinates
+from ..scalars.scalars import coordinates, symbolic_chain
 from ..scalars.simplify import readable
 from .energies import gibbs_steps, lagrange_steps
 from .loops import (
@@ -255,6 +256,10 @@ def _derived(model: Model, method: str, given: DerivationState | None) -> Deriva
     if model.rubs_under_load and (driven := _torque_step(steps)) is not None:
         steps.append(_load_step(model, driven, given, len(steps) + 1))
         names += [(sp.Symbol(plain(x.name), real=True), x.expression) for x in steps[-1].items]
+    if model.elastic_count and not model.closures:
+        forms = elastic.elastic_forms(model, symbolic_chain(model))
+        formulas = elastic.formulas(forms, model.rubs_under_load)
+        steps.append(Step(len(steps) + 1, elastic.TITLE, elastic.TEXT, formulas))
     check = _check_step(model, method, given, len(steps) + 1, known)
     return Derivation(model, method, (*steps, *check), given, tuple(names))
 

@@ -25,6 +25,8 @@ INTERMEDIATE = re.compile(r"^([A-Za-z]+?)(d{0,2})([\d,]+)\.(\w+)$")  # w3.x, vd2
 ENTRY = re.compile(r"^([A-Za-z]+)(\d+)[,_](\d+)$")  # J2,3
 ACCENT = ("", "dot", "ddot")
 RATES = ("q", r"\dot{q}", r"\ddot{q}")
+MOTOR = re.compile(r"^th(d{0,2})(\d+)$")  # a motor that moves by itself
+MOTOR_RATES = (r"\theta", r"\dot{\theta}", r"\ddot{\theta}")
 TRAILING = re.compile(r"^(.*?)(\d+)$")
 
 
@@ -36,9 +38,10 @@ def entries(matrix: Any) -> list[tuple[int, int, Any]]:
 
 def symbol_latex(name: str) -> str:
     """q1, qd1, w3.x, J2,3, m1, lc2, alpha_1 as LaTeX."""
-    if found := COORDINATE.match(name):
-        dots, index = found.groups()
-        return RATES[len(dots)] + f"_{{{index}}}"
+    for pattern, rates in ((COORDINATE, RATES), (MOTOR, MOTOR_RATES)):
+        if found := pattern.match(name):
+            dots, index = found.groups()
+            return rates[len(dots)] + f"_{{{index}}}"
     if found := INTERMEDIATE.match(name):
         letter, dots, index, component = found.groups()
         base = r"\omega" if letter == "w" else rf"\{letter}" if letter in GREEK else letter

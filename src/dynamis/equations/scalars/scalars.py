@@ -16,8 +16,8 @@ from typing import Any
 import sympy as sp
 
 from ...errors import SymbolError
-from ...model.chain import Chain, chain
-from ...model.drive import CIRCUIT
+from ...model.chain import Chain, Elasticity, chain
+from ...model.drive import CIRCUIT, ELASTIC
 from ...model.model import Model
 from ...model.quantity import Expression
 from ...spatial.functions import SNAP, Functions, zero
@@ -210,14 +210,23 @@ def converted(raw: Chain, function: Any) -> Chain:
         new._replace(load=old.load) if zero(old.load) else new
         for new, old in zip(result.resistances, raw.resistances, strict=True)
     )
+    elastic = tuple(
+        old._replace(**{x: function(y) for x, y in _constants(old) if not zero(y)})
+        for old in raw.elastic
+    )
     coupling = raw.coupling and tuple(
         tuple(x if zero(x) else function(x) for x in row) for row in raw.coupling
     )
     return replace(
         result, joints=joints, tip=raw.tip, rotors=raw.rotors, springs=tuple(springs),
         resistances=resistances, coupling=coupling, closures=tuple(closures), driven=raw.driven,
-        tolerance=raw.tolerance, condition=raw.condition, mobility=raw.mobility,
+        tolerance=raw.tolerance, condition=raw.condition, mobility=raw.mobility, elastic=elastic,
     )  # fmt: skip
+
+
+def _constants(gear: Elasticity) -> list[tuple[str, Any]]:
+    """Constants of an elastic gear by name."""
+    return [(x, getattr(gear, x)) for x in ("stiffness", *ELASTIC)]
 
 
 def _ends(new: Any, old: Any) -> tuple:

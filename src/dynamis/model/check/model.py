@@ -103,6 +103,7 @@ def _inside(value: float, pair: tuple[float, ...]) -> bool:
 
 WIDEST = 6.0 * math.pi  # rad; a joint limit beyond three turns is more likely given in degrees
 LONGEST_LEAD = 1.0  # m per turn; a longer lead is more likely given in millimetres
+WIDEST_PLAY = 0.1  # rad; no gear has more backlash
 FASTEST = 60.0  # rad/s; a faster joint is more likely given in degrees per second
 # From where on a power of ten or nines only stand for no limit; below it may be in another unit.
 ENDLESS = {"speed": 100.0, "revolute": 1e3, "prismatic": 1e4}
@@ -263,6 +264,11 @@ def drives(x: Numbers) -> Iterator[Finding]:
         if lead is not None and abs(lead) > LONGEST_LEAD:
             what = f"has drive.lead {lead:g} m, which looks like millimetres"
             yield Finding("warning", where, what, "give metres per motor turn, such as 0.005")
+        backlash = x.of(drive.backlash) or 0.0
+        if link.joint == "revolute" and backlash > WIDEST_PLAY:
+            what = f"has drive.backlash {backlash:g} rad to either side: is it in arc minutes?"
+            remedy = f"give radians at the joint: '{backlash:g}/60 deg' is {backlash / 3437.75:.2g}"
+            yield Finding("warning", where, what, remedy)
         yield from _circuit(where, link, drive, gear, x)
 
 
