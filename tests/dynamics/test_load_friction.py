@@ -100,7 +100,7 @@ def test_a_simulated_arm_obeys_its_forward_dynamics(compiled):
 def test_controllers_give_the_torque_of_inverse_dynamics(compiled):
     arm = rubbing(dy.load("pendulum3"), "smooth", 0.15, viscous=(1.0, 2.0), coulomb=0.5)
     path = dy.trajectory.quintic(np.zeros(3), 0.4 * np.ones(3), 1.0)
-    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    law = dy.control.ComputedTorque.from_bandwidth(arm, 20.0)
     run = dy.simulate(arm, 1.0, controller=law, reference=path, q0=np.zeros(3))
     error = np.abs(run.q - path(run.t)[0]).max()
     blind = replace(law, model=rubbing(arm, "smooth", 0.0, viscous=(1.0, 2.0), coulomb=0.5))
@@ -111,7 +111,7 @@ def test_controllers_give_the_torque_of_inverse_dynamics(compiled):
 def test_the_momentum_observer_knows_friction_under_load(compiled):
     arm = rubbing(dy.load("scara"), "smooth", 0.2, viscous=1.0, coulomb=1.0)
     path = dy.trajectory.quintic(np.zeros(3), 0.4 * np.ones(3), 1.0)
-    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    law = dy.control.ComputedTorque.from_bandwidth(arm, 20.0)
     other = rubbing(arm, "smooth", 0.0, viscous=1.0, coulomb=1.0)
     seen = []
     for model in (None, other):
