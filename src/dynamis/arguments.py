@@ -340,7 +340,8 @@ def no_robot(given: tuple[Any, ...], named: dict[str, Any]) -> Given | None:
     """A call (bandwidth, ...) as (robot, bandwidth, ...), in which robot is None."""
     first = given[0] if given else named.get("bandwidth")
     gain = is_list(first) or not math.isnan(real(first))
-    if not gain or "robot" in named or any(_fits(value, "Robot") for value in given):
+    meant = any(closest(name, ("robot",)) for name in named)
+    if not gain or meant or any(_fits(value, "Robot") for value in given):
         return None
     return (UNKNOWN, *given), named
 
