@@ -29,7 +29,7 @@ from .recursion import QUANTITIES, Recursion, recursion, single
 from .scalars.polynomial import Polynomial, TooLongError
 from .scalars.scalars import coordinates, exactly, model_symbols, symbolic_chain
 from .scalars.simplify import readable, tidy
-from .show import html, joined, latex, matrix_lines, text
+from .show import html, joined, latex, lines, matrix_lines, text
 
 if TYPE_CHECKING:
     from .derivation.steps import Derivation
@@ -360,6 +360,10 @@ class Equations:
 
     def _repr_html_(self) -> str:
         return html(self)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """(left side, right side) of every equation, in LaTeX."""
+        return lines(self)
 
     def __str__(self) -> str:
         besides = [name for name in ("spring", "load") if getattr(self.chain, f"{name}s")]
