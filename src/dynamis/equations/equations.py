@@ -18,6 +18,7 @@ import sympy as sp
 from ..arguments import checked, choice, is_whole, known_options, number, one_of, strict
 from ..compile.arrays import as_batch, batch_shape
 from ..dynamics import kinematics
+from ..dynamics.elements import EFFECTS
 from ..errors import OptionError, SymbolError, counted, shown, warn
 from ..lazy import cached_property
 from ..model.model import Model
@@ -86,6 +87,9 @@ class Equations:
         self.symbols = tuple(model_symbols(self.model).values())
         self.values = {sp.Symbol(k, real=True): v for k, v in self.model.values.items()}
         self.chain = symbolic_chain(self.model)
+        unwritten = [x.name for x in EFFECTS if x.name not in TERMS and x.acts(self.chain)]
+        if unwritten:
+            raise OptionError(f"the {unwritten[0]}s of {model.name!r} are not written as equations")
         self._functions: dict[str, Callable[..., Any]] = {}  # of `evaluate`, once they are made
 
     # -- closed forms ---------------------------------------------------------------------------
