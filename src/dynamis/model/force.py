@@ -5,7 +5,7 @@ symbols, parameters, the chain and its variations follow. `dynamics.elements` sa
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..spatial.vectors import Vector
 
@@ -13,9 +13,10 @@ End = tuple[int, Vector]  # tree index (-1: the base), and a point in that joint
 
 
 class Force:
-    """Base of data that are one row of a list; every one has a `name`."""
+    """Base of frozen dataclasses that are one row of a list; every one has a `name`."""
 
     name: Any
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def ends(self) -> Mapping[str, str]:

@@ -108,7 +108,7 @@ def _renamed_force(force: Force, link: Mapping, joint: Mapping) -> Force:
     named = {x: (link, getattr(force, x)) for x in force.ends}
     named |= {x: (joint, getattr(force, x)) for x in force.joints}
     new = {x: names.get(name, name) for x, (names, name) in named.items()}
-    return replace(force, **new)  # type: ignore[type-var]
+    return replace(force, **new)
 
 
 def _changed(link: Link, given: Mapping[str, Any], model: Model) -> Link:

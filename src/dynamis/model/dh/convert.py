@@ -212,7 +212,7 @@ def _force(model: Model, force: Force, moves: list[Frame]) -> Force:
         place: point(inverse(moves[model.link_index(getattr(force, link))]), getattr(force, place))
         for link, place in force.ends.items()
     }
-    return replace(force, **points)  # type: ignore[type-var]
+    return replace(force, **points)
 
 
 def _closure(model: Model, closure: Closure, moves: list[Frame]) -> Closure:
