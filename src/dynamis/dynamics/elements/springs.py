@@ -138,7 +138,7 @@ def energies(spring: ChainSpring, length: Any, fn: Functions) -> tuple[Any, ...]
     if spring.law == "straight":
         return 0.5 * (s * s), s
     V, n, left = c["gas_length"], c["exponent"], _gas(spring, s)
-    if isinstance(n, float) and n == 1.0:
+    if getattr(n, "is_Integer", isinstance(n, float)) and n == 1:  # of SymPy, too
         return (V * fn.log(V / left),)
     return (V * (_power(V / left, n - 1.0, fn) - 1.0) / (n - 1.0),)
 
