@@ -206,36 +206,3 @@ def test_gibbs_appell_terms_of_document_003():
     assert np.allclose(terms.G, robot.gravity_torque(q), atol=1e-11)
     assert np.allclose(terms.C, robot.coriolis_matrix(q, qd) @ qd, atol=1e-11)
     assert np.allclose(terms.M, robot.mass_matrix(q), atol=1e-11)  # this arm has no rotors
-
-
-def test_from_axes():
-    """Points and directions in, a DH arm out; the axes are where they were."""
-    axes = [("revolute", (0, 0, 0), (0, 0, 1)), ("revolute", (0.1, 0, 0.5), (0, 1, 0)),
-            ("prismatic", (0, 0, 0), (1, 0, 0))]  # fmt: skip
-    for convention in ("standard", "modified"):
-        arm = dy.Robot.from_axes("a", axes, convention=convention, tool={"xyz": (1, 0, 0.5)})
-        assert np.allclose(arm.fk([0, 0, 0])[:3, 3], (1, 0, 0.5))
-        assert np.allclose(arm.fk([0, 0, 0.3])[:3, 3], (1.3, 0, 0.5))
-        assert np.allclose(arm.fk([np.pi / 2, 0, 0])[:3, 3], (0, 1, 0.5))
-        plain = dy.Robot.from_axes("a", axes[:2], convention=convention)  # its tool: the last axis
-        for q in ([0, 0], [0, 0.7], [0.4, -1.1]):
-            T = plain.fk(q)
-            assert np.allclose(T[:3, 3], (0.1 * np.cos(q[0]), 0.1 * np.sin(q[0]), 0.5))
-            assert np.allclose(T[:3, 2], (-np.sin(q[0]), np.cos(q[0]), 0))
-        assert np.allclose(plain.fk([0, 0])[:3, 0], (1, 0, 0))
-    with pytest.raises(dy.errors.ModelError, match=r"axes\[0\] is 'revolute', expected"):
-        dy.Robot.from_axes("a", ["revolute"])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: dy.Link(masss=1), "did you mean 'mass'"),
-        (lambda: dy.Friction(viscos=1), "did you mean 'viscous'"),
-        (lambda: dy.Drive(gears=1), "did you mean 'gear'"),
-        (lambda: dy.Robot.from_dh("x", links=[dy.Link()]), "without convention"),
-    ],
-)
-def test_misspelt_keywords(make, message):
-    with pytest.raises(dy.errors.DynamisError, match=message):
-        make()
