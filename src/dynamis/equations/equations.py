@@ -193,8 +193,12 @@ class Equations:
         velocity = forms.velocity_torque(self._closed.c, i, list(self.qd), self._groups)
         inertial = [self.M[i, j] * self.qdd[j] for j in range(self.n)]
         rigid = [*inertial, *sp.Add.make_args(velocity), self.g[i]]
+        return [*rigid, *self._forces(i, sp.Add(*rigid))]
+
+    def _forces(self, i: int, rigid: Any) -> list[Any]:
+        """Torques of all that acts on a rigid arm which takes `rigid`: friction, springs, loads."""
         held: list[Any] = [self.spring[i], self.load[i]]
-        return [*rigid, self.friction[i], *held, *self._loaded(i, sp.Add(*rigid, *held))]
+        return [self.friction[i], *held, *self._loaded(i, sp.Add(rigid, *held))]
 
     def _loaded(self, i: int, carried: Any) -> list[Any]:
         """Friction of a joint that transmits `carried`: s |T|."""
@@ -263,9 +267,7 @@ class Equations:
             warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
         if name != "tau":
             return total
-        i = indices[0]
-        carried: Any = total + self.spring[i] + self.load[i]
-        return carried + sum(self._loaded(i, carried), self.friction[i])
+        return sp.Add(total, *self._forces(indices[0], total))
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", self.TERMS)
