@@ -31,10 +31,8 @@ class Assembly:
     def __init__(self, s: Settings):
         self.s = s
         acting = tuple(x for x in ("wrench", "link_forces") if x in s.forces or x in s.per_arm)
-        closed = bool(s.robot.chain.closures)
-        self._order = s.tableau.order if closed else Plant.order
-        o, self._coarse = s.options, s.options.dtype == "float32" and closed
-        made = ("plant", acting, s.stops, o.restitution, o.drives, self._order, self._coarse)
+        o = s.options
+        made = ("plant", acting, s.stops, o.restitution, o.drives, s.tableau.order, o.dtype)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, o.observer, s.sensors)
         measured = {} if s.measures is None else s.measures.sizes
@@ -44,9 +42,9 @@ class Assembly:
         self.inputs = Inputs(*({x: numbers[x] for x in part} for part in (s.forces, s.per_arm)))
 
     def _plant(self, c: Chain) -> Plant:
-        s = self.s
-        c = replace(c, tolerance=SINGLE * c.tolerance) if self._coarse else c
-        return Plant(c, s.stops, s.options.restitution, s.options.drives, self._order)
+        s, o = self.s, self.s.options
+        c = replace(c, tolerance=SINGLE * c.tolerance) if o.dtype == "float32" else c
+        return Plant(c, s.stops, o.restitution, o.drives, s.tableau.order)
 
     @cached_property
     def key(self) -> Key:

@@ -89,7 +89,7 @@ class Plant:
     """An arm, its friction, its drives and its joint stops.
 
     `stops` are (lowest, highest) positions per coordinate, None where there is none; `order` is
-    that of the steps of a closed mechanism.
+    that of the steps, to which the loops of a closed mechanism are held.
     """
 
     chain: Chain
