@@ -34,8 +34,9 @@ def table(*rows):
 
 def cost() -> None:
     """One row for every form and target."""
-    controller = dy.control.ComputedTorque.from_bandwidth(10.0, integral=True, limit=100.0)
-    law = Law(controller, dy.load("puma560"), 0.005)
+    puma = dy.load("puma560")
+    controller = dy.control.ComputedTorque.from_bandwidth(puma, 10.0, integral=True, limit=100.0)
+    law = Law(controller, puma, 0.005)
     rows = []
     for trig, dtype in FORMS:
         found = controller_cost(law, trig=trig, dtype=dtype)
@@ -67,11 +68,10 @@ def safe_state(controller) -> None:
 
 def built(folder: Path, period: float) -> Path:
     """The loop of a controller with a trajectory inside, compiled."""
-    law = dy.control.ComputedTorque.from_bandwidth(20.0, integral=True)
+    puma = dy.load("puma560")
+    law = dy.control.ComputedTorque.from_bandwidth(puma, 20.0, integral=True)
     motion = dy.trajectory.quintic(np.zeros(6), np.array(MOVE), LASTS)
-    dy.export_controller(
-        law, dy.load("puma560"), folder, period, reference=motion, trig="own", latch=50
-    )
+    dy.export_controller(puma, law, folder, period, reference=motion, trig="own", latch=50)
     sources = [str(f) for f in sorted(folder.glob("*.c")) if not f.name.endswith("_test.c")]
     subprocess.run(["cc", *FLAGS, *sources, "-o", str(folder / "loop")], check=True)
     return folder / "loop"

@@ -15,9 +15,9 @@ there = np.array([0.4, -0.35, 0.45, 0.3, -0.25, 0.35])
 motion = dy.trajectory.via([0 * there, there, -there, 0 * there], [0.0, 5.0, 10.0, 15.0])
 encoders = dy.Sensors(encoder=2 * np.pi / 40_000, velocity_filter=60.0)
 laws = {
-    "point to point": dy.control.PointToPoint.from_bandwidth(50.0, friction="desired"),
-    "computed torque": dy.control.ComputedTorque.from_bandwidth(50.0),
-    "with integral": dy.control.ComputedTorque.from_bandwidth(50.0, integral=True),
+    "point to point": dy.control.PointToPoint.from_bandwidth(puma, 50.0, friction="desired"),
+    "computed torque": dy.control.ComputedTorque.from_bandwidth(puma, 50.0),
+    "with integral": dy.control.ComputedTorque.from_bandwidth(puma, 50.0, integral=True),
 }
 print("RMS of the position error (rad)  " + "  ".join(f"{n:>8}" for n in puma.joint_names))
 for name, law in laws.items():

@@ -27,7 +27,7 @@ log = dy.Log(t=t, q=motion[0], qd=motion[1], tau=tau)
 model = dy.identify(puma, log, friction="asymmetric", held_out=False).robot
 
 # ten seconds of closed loop, simulated
-law = dy.control.ComputedTorque.from_bandwidth(40.0, integral=True, model=model)
+law = dy.control.ComputedTorque.from_bandwidth(puma, 40.0, integral=True, model=model)
 there = np.array([0.5, -0.4, 0.6, 0.3, -0.3, 0.4])
 move = dy.trajectory.via([0 * there, there, -there, 0 * there], [0.0, 3.0, 7.0, 10.0])
 run = dy.simulate(puma, 10.0, 1e-3, controller=law, reference=move, sample_time=SAMPLE_TIME,
@@ -51,7 +51,7 @@ def made(*command: str) -> str:
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     for trig in ("libm", "own"):
-        files = dy.export_controller(law, puma, folder / trig, SAMPLE_TIME, trig=trig)
+        files = dy.export_controller(puma, law, folder / trig, SAMPLE_TIME, trig=trig)
     print("written:", ", ".join(sorted(f.name for f in files)))
     if shutil.which("cc") is None or shutil.which("make") is None:
         print("no C compiler here: not compiled")
@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as name:
         # all ten seconds once more, in both precisions
         for dtype in ("float64", "float32"):
             where = folder / dtype
-            dy.export_controller(law, puma, where, SAMPLE_TIME, dtype=dtype, trig="own")
+            dy.export_controller(puma, law, where, SAMPLE_TIME, dtype=dtype, trig="own")
             replay = self_test(whole, ["ten seconds"], dtype, rows)
             (where / f"{stem_of(whole)}_test.c").write_text(replay)
             print(f"the run in C, {dtype}:", made("-C", str(where), "test"))

@@ -11,7 +11,7 @@ device, arms = ("cuda", 1_000_000) if devices else ("cpu", 2_000)
 puma = dy.load("puma560")
 rng = np.random.default_rng(0)
 values = np.asarray(puma.parameters.values) * rng.uniform(0.9, 1.1, (arms, 1))
-law = dy.control.ComputedTorque.from_bandwidth(25.0)  # rad/s
+law = dy.control.ComputedTorque.from_bandwidth(puma, 25.0)  # rad/s
 move = dy.trajectory.quintic(np.zeros(6), [0.6, -0.4, 0.5, 0.3, 0.2, 0.1], duration=0.4)
 run = dy.simulate(
     puma, 0.5, q0=np.zeros((arms, 6)), controller=law, reference=move, parameters=values,

@@ -44,13 +44,13 @@ check = found.validate(recorded(move, 2.6, "point to point", seed=2))
 print(f"{len(found.names)} parameters, physical: {found.is_physical}; "
       f"on another motion {check.relative_error_overall:.2%} of the force")  # fmt: skip
 
-best = dy.control.ComputedTorque.from_bandwidth(40.0, model=found.robot)
+best = dy.control.ComputedTorque.from_bandwidth(drawn, 40.0, model=found.robot)
 laws = {
     "PID": dy.control.JointPID.from_bandwidth(drawn, 40.0, integral=True),
     "point to point, identified": dy.control.PointToPoint.from_bandwidth(
-        40.0, model=found.robot, friction="desired"
+        drawn, 40.0, model=found.robot, friction="desired"
     ),
-    "computed torque, drawn": dy.control.ComputedTorque.from_bandwidth(40.0, model=drawn),
+    "computed torque, drawn": dy.control.ComputedTorque.from_bandwidth(drawn, 40.0, model=drawn),
     "computed torque, identified": best,
 }
 print("RMS of the position error (mm)      " + "  ".join(drawn.drive_names))
@@ -60,6 +60,6 @@ for name, law in laws.items():
     print(f"{name:32} " + "  ".join(f"{1e3 * x:6.3f}" for x in run.metrics.rms))
 run.plot(path=OUT / "19_parallel_robot.png")
 files = dy.export_controller(
-    best, drawn, OUT / "19_3rps_in_c", 2e-3, reference=move, limit=800.0, trig="own", overwrite=True
+    drawn, best, OUT / "19_3rps_in_c", 2e-3, reference=move, limit=800.0, trig="own", overwrite=True
 )
 print(f"{len(files)} files in {OUT / '19_3rps_in_c'}")

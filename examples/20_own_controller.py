@@ -62,7 +62,7 @@ for law in (SlidingMode(adapt=0.0, model=arm), SlidingMode(model=arm)):
     print(f"as a law, adapt {law.adapt:4.0f}: {said} {np.abs(run.error[-1]).max():.1e}")
 
 out = Path("out/20_own_controller")
-dy.export_controller(law, arm, out, SAMPLE_TIME, reference=move, limit=800.0, safe="gravity")
+dy.export_controller(arm, law, out, SAMPLE_TIME, reference=move, limit=800.0, safe="gravity")
 if shutil.which("cc") and shutil.which("make"):
     done = subprocess.run(["make", "-s"], cwd=out, capture_output=True, text=True, check=True)
     print("in C:", done.stdout.strip())

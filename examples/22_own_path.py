@@ -31,7 +31,7 @@ print(f"without times: {fast.duration:.3f} s, {np.abs(state.qd).max():.2f} rad/s
 print(f"{np.abs(state.qdd).max():.2f} rad/s^2")
 
 # followed, recorded, and the recording as a reference again
-law = dy.control.ComputedTorque.from_bandwidth(20.0)
+law = dy.control.ComputedTorque.from_bandwidth(arm, 20.0)
 run = dy.simulate(arm, 2.0, controller=law, reference=move, q0=move(0.0).q)
 print(f"followed within {np.abs(run.error).max():.1e} rad")
 run.plot(("q", "error"), path="out/22_own_path.png")
@@ -53,7 +53,7 @@ def circle(t):
 table = dy.trajectory.from_function(circle, 2.0, tolerance=1e-5)
 print(f"a circle as {len(table.knots)} knots")
 out = Path("out/22_own_path")
-dy.export_controller(law, arm, out, 0.005, reference=table)
+dy.export_controller(arm, law, out, 0.005, reference=table)
 if shutil.which("cc") and shutil.which("make"):
     done = subprocess.run(["make", "-s"], cwd=out, capture_output=True, text=True, check=True)
     print("in C:", done.stdout.strip())

@@ -84,37 +84,6 @@ def motions(robot, count, seed=0, spread=0.5):
     return found
 
 
-def gough(base, platform, home, limits=((-2, 2), (-2, 2), (-2, 2))):
-    """A platform on six legs that weigh nothing, at the pose `home` (x, y, z, roll, pitch, yaw)."""
-    free = {"passive": True}
-    links = []
-    for k, axis in enumerate(np.eye(3)):
-        parent = links[-1].name if links else None
-        own = {"joint": "prismatic", "axis": axis, "limits": limits[k], **free}
-        links.append(dy.Link(name=f"slide{k}", parent=parent, **own))
-    bounds = (None, (-np.pi / 2, np.pi / 2), None)  # of the pitch: every orientation once
-    for k, axis in enumerate(np.eye(3)):
-        body = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)} if k == 2 else {}
-        own = {"axis": axis, "limits": bounds[k], **free, **body}
-        links.append(dy.Link(name=f"turn{k}", parent=links[-1].name, **own))
-    swing = (-np.pi / 2, np.pi / 2)
-    closures = []
-    for i, (a, b) in enumerate(zip(base, platform, strict=True)):
-        turning = {"limits": (-np.pi, np.pi), **free}
-        links.append(dy.Link(name=f"hinge{i}", xyz=a, axis=(1, 0, 0), **turning))
-        own = {"parent": f"hinge{i}", "axis": (0, 1, 0), "limits": swing, **free}
-        links.append(dy.Link(name=f"cylinder{i}", **own))
-        slide = {"joint": "prismatic", "axis": (0, 0, 1), "limits": (0.0, 5.0)}
-        links.append(dy.Link(name=f"piston{i}", parent=f"cylinder{i}", **slide))
-        ends = f"piston{i}", "turn2"
-        closures.append(dy.Closure(between=ends, frames=(None, {"xyz": b})))
-    robot = made("gough", links, closures, tool_link="turn2")
-    q = np.concatenate([home, np.ones(18)])
-    return made(
-        "gough", links, closures, tool_link="turn2", configurations={"home": robot.project(q)}
-    )
-
-
 def six_rss(crank=0.1, rod=0.35, base=0.3, platform=0.2):
     """A platform on six rods with ball joints, each moved by a driven crank about a radius."""
     free, links, closures = {"passive": True, "limits": (-1.5, 1.5)}, [], []

@@ -135,8 +135,9 @@ def a_log() -> "dynamis.Log":  # noqa: F821
 
     amplitudes = np.array([[0.4, -0.2, 0.3], [0.3, 0.5, -0.1]])
     move = dy.trajectory.fourier(amplitudes, amplitudes[::-1], period=2.0)
-    law = dy.control.ComputedTorque.from_bandwidth(20.0)
-    return dy.Log.from_run(dy.simulate(dy.load("planar-rr"), 4.0, controller=law, reference=move))
+    robot = dy.load("planar-rr")
+    law = dy.control.ComputedTorque.from_bandwidth(robot, 20.0)
+    return dy.Log.from_run(dy.simulate(robot, 4.0, controller=law, reference=move))
 
 
 def identified(estimator: str) -> "dynamis.identify.Estimate":  # noqa: F821
@@ -156,10 +157,10 @@ def exported_c() -> None:
     import dynamis as dy
 
     robot = dy.load("planar-2link")
-    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    law = dy.control.ComputedTorque.from_bandwidth(robot, 20.0)
     with tempfile.TemporaryDirectory() as folder:
         assert robot.export("inverse_dynamics", target="c", directory=folder)
-        assert dy.export_controller(law, robot, Path(folder) / "law", sample_time=0.005)
+        assert dy.export_controller(robot, law, Path(folder) / "law", sample_time=0.005)
 
 
 def study() -> None:

@@ -366,7 +366,6 @@ VALID: dict[str, Callable[[], Any]] = {
     "excite.harmonics": lambda: 2,
     "excite.max_iterations": lambda: 2,
     "excite.starts": lambda: 1,
-    "export_fmu.what": robot,
     "export_observer.observer": lambda: dy.control.MomentumObserver(10.0),
     "export_fmu.path": lambda: "arm.fmu",
     "gym.ReachEnv.robot": robot,

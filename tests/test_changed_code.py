@@ -310,7 +310,7 @@ def compiled(arm, factor, tmp_path):
     def own(arm, q):
         return [factor() * x for x in q]
 
-    return lambda: dy.compile(own, arm)(Q0)
+    return lambda: dy.compile(arm, own)(Q0)
 
 
 def loaded(arm, factor, tmp_path):
@@ -475,7 +475,7 @@ class Grease:
 arm, q0 = pair(gravity=(0.0, 0.0, 0.0)), [0.3, 0.2]
 rough = pair(*[bar(friction=dy.Friction(law=Grease())) for _ in range(2)])
 print(dy.simulate(arm, 2e-3, q0=q0, controller=Law()).tau[0, 0])
-print(dy.compile(lambda arm, q: [factor * x for x in q], arm)(q0)[0])
+print(dy.compile(arm, lambda arm, q: [factor * x for x in q])(q0)[0])
 print(arm.with_load(Hose()).inverse_dynamics(q0, [0, 0], [0, 0])[0])
 print(rough.friction_torque(q0)[0])
 """

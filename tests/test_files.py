@@ -37,7 +37,7 @@ def kernels(folder, **options):
 
 
 def controller(folder, **options):
-    return dy.export_controller(PID, ROBOT, folder, **options)
+    return dy.export_controller(ROBOT, PID, folder, **options)
 
 
 pytestmark = pytest.mark.usefixtures("compiled")  # exported laws are simulated: quicker so

@@ -249,7 +249,7 @@ LAWS = {
 def test_a_controller_that_cannot_be_compiled_is_told_why(compiled, tmp_path, law, words):
     for use in (
         lambda: dy.simulate(ROBOT, 0.1, 0.05, controller=Own(law)),
-        lambda: dy.export_controller(Own(law), ROBOT, tmp_path / "out"),
+        lambda: dy.export_controller(ROBOT, Own(law), tmp_path / "out"),
     ):
         with pytest.raises(DynamisError, match=words) as found:
             use()
@@ -275,7 +275,7 @@ class Before(Own):
     "use",
     [
         lambda law, path: dy.simulate(ROBOT, 0.1, 0.05, controller=law),
-        lambda law, path: dy.export_controller(law, ROBOT, path),
+        lambda law, path: dy.export_controller(ROBOT, law, path),
         lambda law, path: ControlLoop(law, ROBOT, 0.01),
     ],
 )
@@ -311,13 +311,13 @@ FUNCTIONS = {
 @pytest.mark.parametrize(("function", "words"), FUNCTIONS.values(), ids=FUNCTIONS)
 def test_a_function_that_cannot_be_compiled_is_told_why(function, words):
     with pytest.raises(OptionError, match=words):
-        dy.compile(function, ROBOT)
+        dy.compile(ROBOT, function)
 
 
 @pytest.mark.parametrize("sizes", [{"q": -1}, {"q": 2.5}, {"q": 10**400}, {"x": 2}, {1: 2}])
 def test_sizes_of_a_compiled_function(sizes):
     with pytest.raises(OptionError, match="sizes"):
-        dy.compile(lambda arm, q: q[0], ROBOT, sizes)
+        dy.compile(ROBOT, lambda arm, q: q[0], sizes)
 
 
 # names
@@ -355,7 +355,7 @@ def test_an_action_has_one_number_per_joint(action):
 
 def test_the_help_of_compile_says_what_to_write():
     text = pydoc.plain(pydoc.render_doc(dy.compile))
-    assert "dy.compile(function, robot, sizes=None)" in text and "weight[0]" in text
+    assert "dy.compile(robot, function, sizes=None)" in text and "weight[0]" in text
     offered = text[text.index("The arm has") : text.index("which replaces `if`")]
     words = re.findall(r"\w+", re.sub(r"\(.*?\)", "", offered))
     plain = {"The", "arm", "has", "and", "of", "one", "sample", "the", "elementary", "functions"}
@@ -363,8 +363,12 @@ def test_the_help_of_compile_says_what_to_write():
 
 
 def test_the_order_is_told_by_the_public_name():
-    with pytest.raises(OptionError, match=r"the order is dy.compile\(function, robot\)"):
-        dy.compile(ROBOT, lambda arm, q: q[0])  # type: ignore[arg-type]
+    for law in (dy.control.JointPID, dy.control.ComputedTorque):
+        order = rf"the order is {law.__name__}.from_bandwidth\(robot, bandwidth\)"
+        with pytest.raises(OptionError, match=order):
+            law.from_bandwidth(20.0, ROBOT)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"the order is dy.identify\(robot, log\)"):
+        dy.identify("log", ROBOT)  # type: ignore[arg-type]
 
 
 def test_the_links_listed_for_fk_are_all_there_are():

@@ -170,7 +170,7 @@ def test_folders_that_are_functions_can_be_called_whatever_came_first(first):
     code += ["import inspect", "import dynamis as dy"]
     code += [f"assert 'robot' in inspect.signature(dy.{name}).parameters" for name in CALLABLE]
     code += ["from dynamis.identify import identify", "assert callable(identify)"]
-    code += ["sine = dy.compile(lambda arm, q: [arm.sin(q[0])], dy.load('pendulum3'))"]
+    code += ["sine = dy.compile(dy.load('pendulum3'), lambda arm, q: [arm.sin(q[0])])"]
     code += ["assert sine([0.0, 0.0, 0.0])[0] == 0.0"]
     subprocess.run([sys.executable, "-c", "\n".join(code)], check=True)
 

@@ -89,7 +89,7 @@ def rubbing(mistake):
 
 
 def compiled_function(mistake):
-    dy.compile(lambda arm, q: mistake(q, arm), ARM)
+    dy.compile(ARM, lambda arm, q: mistake(q, arm))
 
 
 KINDS = {
@@ -226,9 +226,9 @@ def test_arrays_may_be_returned():
     def function(arm, q):
         return np.array([[2.0 * q[0], q[1]], [0.0, 1.0]], dtype=object)
 
-    found = dy.compile(function, ARM)([3.0, 4.0])
+    found = dy.compile(ARM, function)([3.0, 4.0])
     np.testing.assert_array_equal(found, [[6.0, 4.0], [0.0, 1.0]])
-    rounded = dy.compile(lambda arm, q: [np.tan(q[0]), np.ceil(q[1]), arm.atan2(*q)], ARM)
+    rounded = dy.compile(ARM, lambda arm, q: [np.tan(q[0]), np.ceil(q[1]), arm.atan2(*q)])
     np.testing.assert_allclose(rounded([0.3, 1.2]), [np.tan(0.3), 2.0, np.arctan2(0.3, 1.2)])
 
 

@@ -16,13 +16,25 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from .errors import DynamisError, FileError, KeywordError, OptionError, closest, did_you_mean, shown
+from .errors import (
+    DynamisError,
+    FileError,
+    KeywordError,
+    OptionError,
+    closest,
+    did_you_mean,
+    shown,
+    warn,
+)
 
 if TYPE_CHECKING:
     from .robot import Robot
 
 F = TypeVar("F", bound=Callable[..., Any])
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # arguments by position and by keyword
+Former = Callable[[tuple[Any, ...], dict[str, Any]], Given | None]
+BOUND = ("self", "cls")
+UNKNOWN: Any = object()  # an argument that calls of version 0.2 do not have
 LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes of a file's name and of its path
 MOST = 2**63 - 1  # the largest whole number a machine word holds
 LARGEST = 2**31 - 1  # a whole number that any loop or array may be asked to hold
@@ -224,9 +236,12 @@ def strict(thing: F) -> F:
 
 def _strict(function: F, prepared: Callable[..., Given] | None = None) -> F:
     """The function behind a check of its keywords, once its arguments are `prepared`."""
+    former: Former | None = getattr(function, "_former", None)
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        if former is not None:
+            given, named = _in_new_order(function, former, given, named)
         if prepared is not None:
             given, named = prepared(given, named)
         if named:
@@ -258,7 +273,7 @@ def refuse_unknown(function: Callable[..., Any], places: int, named: Mapping[str
         unknown = [word for word in unknown if closest(word, known)]
     if unknown:
         what = f"{_public_name(function)} has no keyword {shown(unknown[0])}"
-        every = [word for word in takes.names if word not in ("self", "cls")]
+        every = [word for word in takes.names if word not in BOUND]
         raise KeywordError(what, unknown[0], known or every)
 
 
@@ -283,7 +298,7 @@ def _takes(function: Callable[..., Any]) -> _Takes:
 def _open(function: Callable[..., Any], places: int, named: Mapping[str, Any]) -> list[str]:
     """Parameters that a call leaves open."""
     names = _takes(function).names[places:]
-    return [word for word in names if word not in named and word not in ("self", "cls")]
+    return [word for word in names if word not in named and word not in BOUND]
 
 
 def _stays(function: FunctionType) -> bool:
@@ -291,6 +306,69 @@ def _stays(function: FunctionType) -> bool:
     code = function.__code__
     traced = not {"arm", "fn"}.isdisjoint(code.co_varnames[: code.co_argcount])
     return traced or code.co_filename == strict.__code__.co_filename
+
+
+# the order of arguments that version 0.2 had
+
+
+def formerly(former: Former) -> Callable[[F], F]:
+    """A function that takes its arguments in the order of version 0.2 too, with a warning.
+
+    `former` gives the arguments of such a call in the order of the signature, without self and cls;
+    None of any other call. The function, or the class it is in, is `strict` or `checked`.
+    """
+
+    def mark(function: F) -> F:
+        function._former = former  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def robot_second(given: tuple[Any, ...], named: dict[str, Any]) -> Given | None:
+    """A call (something, robot, ...) as (robot, something, ...)."""
+    if not given or _fits(given[0], "Robot"):
+        return None
+    if "robot" in named:
+        return (named["robot"], *given), {k: v for k, v in named.items() if k != "robot"}
+    if len(given) > 1 and _fits(given[1], "Robot"):
+        return (given[1], given[0], *given[2:]), named
+    return None
+
+
+def no_robot(given: tuple[Any, ...], named: dict[str, Any]) -> Given | None:
+    """A call (bandwidth, ...) as (robot, bandwidth, ...), in which robot is None."""
+    first = given[0] if given else named.get("bandwidth")
+    gain = is_list(first) or not math.isnan(real(first))
+    meant = any(closest(name, ("robot",)) for name in named)
+    if not gain or meant or any(_fits(value, "Robot") for value in given):
+        return None
+    return (UNKNOWN, *given), named
+
+
+def _in_new_order(
+    function: Callable[..., Any], former: Former, given: tuple[Any, ...], named: dict[str, Any]
+) -> Given:
+    """Arguments in the order of the signature; a warning shows the call if it had another."""
+    names = _takes(function).names
+    bound = int(names[0] in BOUND)
+    found = former(given[bound:], named)
+    if found is None:
+        return given, named
+    places, words = (*given[:bound], *found[0]), found[1]
+    refuse_unknown(function, len(places), words)
+    listed = [_written(*pair) for pair in zip(names[bound:], found[0], strict=False)]
+    listed += [f"{name}={_written(name, value)}" for name, value in words.items()]
+    name = _public_name(function)
+    if names[0] == "self":
+        name = name[0].lower() + name[1:]
+    warn(f"this order of arguments is that of version 0.2; write {name}({', '.join(listed)})")
+    return places, words
+
+
+def _written(name: str, value: Any) -> str:
+    """An argument of a call: numbers, texts and None as they are, anything else by its name."""
+    return shown(value) if isinstance(value, (int, float, str, type(None))) else name
 
 
 # what annotations say
@@ -319,18 +397,6 @@ def checked(function: F) -> F:
     return _strict(function, held)
 
 
-def robot_in_either_order(function: F) -> F:
-    """A function of (something, robot, ...) that takes (robot, something, ...) too."""
-
-    @functools.wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
-        if len(given) > 1 and _fits(given[0], "Robot") and not _fits(given[1], "Robot"):
-            given = (given[1], given[0], *given[2:])
-        return function(*given, **named)
-
-    return call  # type: ignore[return-value]
-
-
 def _in_order(
     error: OptionError,
     names: Sequence[str],
@@ -342,7 +408,7 @@ def _in_order(
     robots = [name for name, value in zip(names, given, strict=False) if _fits(value, "Robot")]
     if not robots or "Robot" in rules.get(robots[0], ()):
         return error
-    listed = ", ".join(names[: max(len(given), 2)])
+    listed = ", ".join(name for name in names[: max(len(given), 2)] if name not in BOUND)
     hint = f"the order is {_public_name(function)}({listed})"
     return OptionError(error.message, hint)
 
@@ -388,6 +454,8 @@ def _words(annotation: Any) -> tuple[str, ...]:
 
 def _held(value: Any, name: str, words: tuple[str, ...]) -> Any:
     """The value, if it is of one of the kinds; numbers of other libraries as Python's own."""
+    if value is UNKNOWN:
+        return None
     kind = next((word for word in words if _fits(value, word)), None)
     if kind is None:
         listed = [w for w in words if w != "str" or "Path" not in words]

@@ -89,8 +89,8 @@ class _Reach:
         self._goals = np.zeros((0, 3)) if self._places is None else self._tool(self._places)
         self.effort = self._effort() if effort is None else _given(effort, self._drives)
         self._shape = shape
-        self._torques = compile_function(self._acting, self.robot, {"action": len(self._drives)})
-        self._sight = compile_function(self._seeing, self.robot, {"target": 3})
+        self._torques = compile_function(self.robot, self._acting, {"action": len(self._drives)})
+        self._sight = compile_function(self.robot, self._seeing, {"target": 3})
         self._own = None if reward is None else self._compiled(reward)
         self._given_target = target
         self._drawn(np.random.default_rng(0))  # refused here rather than at the first reset
@@ -178,7 +178,7 @@ class _Reach:
             a = [arm.fn.max(-1.0, arm.fn.min(x, 1.0)) for x in action]
             return own(arm, q, qd, a, target)
 
-        made: Any = compile_function(reward, self.robot, {"action": len(self._drives), "target": 3})
+        made: Any = compile_function(self.robot, reward, {"action": len(self._drives), "target": 3})
         shape = made.program.outputs[0].shape
         if shape != ():
             raise ShapeError(f"reward gives numbers of shape {shape}, expected one number")

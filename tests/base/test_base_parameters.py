@@ -21,7 +21,7 @@ from dynamis.base.groupings import (
 from dynamis.errors import DynamisWarning, ModelError, OptionError
 from dynamis.model.friction import LAWS
 
-from ..random_robots import build, chains, robots, states
+from ..random_robots import build, chains, robots, sprung, states
 
 AGREE = 1e-10
 TEXT = 1e-10  # coefficients are written with twelve digits
@@ -321,3 +321,37 @@ def test_refusals():
         robot.base_parameters(tolerance=0)
     with pytest.raises(dy.errors.ShapeError, match="base_values"):
         robot.base_parameters().full([1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ["planar-rr", "puma560", "scara"])
+def test_base_parameters_with_springs(name):
+    """Those of the arm, then those of the springs; a torsion preload is grouped with the offset."""
+    robot = dy.load(name)
+    arm, bare = sprung(robot, 2), robot.base_parameters()
+    base, joint = arm.base_parameters(), arm.model.springs[0].joint
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 30, robot.n))
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    fine = np.isfinite(tau).all(axis=1)
+    got = base.regressor(q, qd, qdd) @ base.values
+    np.testing.assert_allclose(got[fine], tau[fine], atol=1e-9)
+    assert fine.any() and base.columns[: bare.rank] == bare.columns
+    own = ["stiffness[spring1]", "stiffness[spring2]", "preload[spring2]", "damping[spring2]"]
+    own += ["force[spring3]", "damping[spring3]", "force[spring4]", "force[spring5]"]
+    assert list(base.names[bare.rank :]) == own and base.rank == base.evidence.rank
+    grouped = [x for x in base.names if "preload[spring1]" in x]
+    index = robot.model.tree_joint_names.index(str(joint)) + 1
+    assert [x.split()[0] for x in grouped] == [f"coulomb_{x}{index}" for x in ("plus", "minus")]
+    assert all(x.endswith(f"offset{index} + preload[spring1]") for x in grouped)
+    inertial, plain = arm.base_parameters(inertial_only=True), robot.base_parameters(True)
+    assert inertial.names == plain.names and not inertial.matrix[:, -len(own) :].any()
+    assert "k_{" in base.latex() and len(base.expressions()) == base.rank
+    full = base.full(base.values + 0.1)
+    np.testing.assert_allclose(base.matrix @ full, base.values + 0.1, atol=1e-9)
+
+
+def test_a_cylinder_without_gas_anywhere_has_no_base_parameters():
+    gas = dy.Spring(kind="gas", to="link1", to_point=(0.1, 0.3, 0), force=9.0, gas_length=1e-3)
+    gas = replace(gas, exponent=1.3)
+    arm = dy.Robot(replace(dy.load("planar-2link").model, springs=(gas,)))
+    with pytest.raises(dy.errors.DynamisError, match="the springs act at"):
+        arm.base_parameters()

@@ -633,7 +633,7 @@ def test_a_controller_is_exported(capsys, tmp_path):
     )
     arm, law = dy.load("planar-2link"), dy.control.ComputedTorque(400.0, 40.0, limit=(200.0, 100.0))
     move = dy.trajectory.from_file(tmp_path / "points.csv", arm)
-    own = dy.export_controller(law, arm, tmp_path / "b", 0.001, reference=move)
+    own = dy.export_controller(arm, law, tmp_path / "b", 0.001, reference=move)
     assert code == 0 and [Path(x).name for x in files] == [x.name for x in own]
     assert all(Path(x).read_bytes() == y.read_bytes() for x, y in zip(files, own, strict=True))
 

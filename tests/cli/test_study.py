@@ -29,7 +29,7 @@ def test_the_numbers_are_those_of_dy_study(capsys):
     arm = dy.load("planar-rr")
     study = dy.study(
         arm, 0.05, 5e-3, reference=dy.trajectory.quintic(np.zeros(2), [0.1, 0.2], 0.05),
-        controller=dy.control.ComputedTorque.from_bandwidth(10.0), samples=40, seed=3,
+        controller=dy.control.ComputedTorque.from_bandwidth(arm, 10.0), samples=40, seed=3,
         vary=dy.Scatter(arm, mass=0.1, payload=(0, 2), joint_offset=0.01),
     )  # fmt: skip
     assert code == 0 and found["samples"] == 40 and found["failed"]["count"] == 0

@@ -341,7 +341,7 @@ def test_functions_take_every_form(arm):
     q, qd, x = np.random.default_rng(2).normal(size=(3, 6))
     values = arm.parameters.values
     kernel = arm.kernel("inverse_dynamics", parameters="argument")
-    own = dy.compile(lambda arm, q, out: [a + b for a, b in zip(q, out, strict=True)], arm)
+    own = dy.compile(arm, lambda arm, q, out: [a + b for a, b in zip(q, out, strict=True)])
     for _ in range(2):
         expected = kernel(q, qd, x, values)
         assert np.array_equal(kernel(q.tolist(), qd, x[::-1][::-1], values, threads=1), expected)

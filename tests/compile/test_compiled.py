@@ -217,17 +217,17 @@ def test_functions_of_ones_own(compiled, puma):
             for t, x, v, gi in zip(target, q, qd, g, strict=True)
         ]
 
-    controller = dy.compile(pd_with_gravity, puma, sizes={"gains": 2})
+    controller = dy.compile(puma, pd_with_gravity, sizes={"gains": 2})
     q, qd, target = states(puma, 9)
     expected = 50 * np.tanh(target - q) - 5 * qd + puma.gravity_torque(q)
     close(controller(q, qd, target, [50, 5]), expected)
     close(controller(q[0], qd[0], target[0], [50, 5]), expected[0])
-    energy = dy.compile(lambda arm, q, qd: arm.kinetic_energy(q, qd), puma)
+    energy = dy.compile(puma, lambda arm, q, qd: arm.kinetic_energy(q, qd))
     close(energy(q, qd), puma.kinetic_energy(q, qd))
-    mass = dy.compile(lambda arm, q: arm.mass_matrix(q), puma)
+    mass = dy.compile(puma, lambda arm, q: arm.mass_matrix(q))
     close(mass(q), puma.mass_matrix(q))
     with pytest.raises(dy.errors.OptionError, match="sizes names 'gain'"):
-        dy.compile(pd_with_gravity, puma, sizes={"gain": 2})
+        dy.compile(puma, pd_with_gravity, sizes={"gain": 2})
 
 
 def test_casadi_function(compiled, puma):
@@ -356,9 +356,9 @@ def test_functions_that_cannot_be_compiled_are_told_why(compiled, puma):
         (3, "expected a function"),
     ):
         with pytest.raises(dy.errors.OptionError, match=message):
-            dy.compile(function, puma)
+            dy.compile(puma, function)
     with pytest.raises(dy.errors.OptionError, match="expected a Robot"):
-        dy.compile(lambda arm, q: q, "puma560")
+        dy.compile("puma560", lambda arm, q: q)
 
 
 def test_numpy_results_take_the_options_too(compiled, puma):

@@ -128,9 +128,9 @@ def test_laws_know_the_losses_of_the_gears(arm, kind, compiled):
     start = np.full(robot.n, 0.3) if not robot.model.closures else robot.home
     of_tool = {"task": "position", "null_stiffness": 600.0, "null_damping": 50.0}
     laws = {
-        "computed": lambda **x: ComputedTorque.from_bandwidth(25.0, **x),
+        "computed": lambda **x: ComputedTorque.from_bandwidth(robot, 25.0, **x),
         "feed-forward": lambda **x: FeedForward.from_bandwidth(robot, 25.0, q=start, **x),
-        "tool": lambda **x: TaskSpace.from_bandwidth(25.0, **of_tool, **x),
+        "tool": lambda **x: TaskSpace.from_bandwidth(robot, 25.0, **of_tool, **x),
         "impedance": lambda **x: Impedance.from_bandwidth(robot, 25.0, q=start, **of_tool, **x),
         "adaptive": lambda **x: SlotineLi.from_bandwidth(robot, 25.0, 0.0, q=start, **x),
     }

@@ -45,16 +45,18 @@ def test_third_order(zeta, ratio):
 def test_one_per_joint():
     kp, kd = second_order((2.0, 3.0), 0.5)
     assert kp == (4.0, 9.0) and kd == (2.0, 3.0)
-    law = ComputedTorque.from_bandwidth((2.0, 3.0), 0.5)
-    assert law.gains(dy.load("planar-2link"))["kp"] == [4.0, 9.0]
-    assert hash(law) == hash(ComputedTorque.from_bandwidth((2.0, 3.0), 0.5))
+    robot = dy.load("planar-2link")
+    law = ComputedTorque.from_bandwidth(robot, (2.0, 3.0), 0.5)
+    assert law.gains(robot)["kp"] == [4.0, 9.0]
+    assert hash(law) == hash(ComputedTorque.from_bandwidth(robot, (2.0, 3.0), 0.5))
 
 
 def test_laws_in_accelerations_take_the_gains_as_they_are():
+    robot = dy.load("planar-2link")
     for kind in (PointToPoint, ComputedTorque, TaskSpace):
-        law = kind.from_bandwidth(8.0, 0.9)
+        law = kind.from_bandwidth(robot, 8.0, 0.9)
         assert (law.kp, law.kd) == second_order(8.0, 0.9)
-    law = ComputedTorque.from_bandwidth(8.0, 0.9, integral=True, friction="none")
+    law = ComputedTorque.from_bandwidth(robot, 8.0, 0.9, integral=True, friction="none")
     assert (law.kp, law.kd, law.ki) == third_order(8.0, 0.9) and law.friction == "none"
 
 
@@ -92,9 +94,9 @@ def test_a_sampled_loop_that_cannot_hold_is_refused():
     check_sampling(50.0, 0.01)
     check_sampling(1e9, None)
     for make in (
-        lambda: ComputedTorque.from_bandwidth(51.0, sample_time=0.01),
-        lambda: PointToPoint.from_bandwidth(51.0, sample_time=0.01),
-        lambda: TaskSpace.from_bandwidth(51.0, sample_time=0.01),
+        lambda: ComputedTorque.from_bandwidth(robot, 51.0, sample_time=0.01),
+        lambda: PointToPoint.from_bandwidth(robot, 51.0, sample_time=0.01),
+        lambda: TaskSpace.from_bandwidth(robot, 51.0, sample_time=0.01),
         lambda: JointPID.from_bandwidth(robot, (1.0, 51.0), sample_time=0.01),
         lambda: FeedForward.from_bandwidth(robot, 51.0, sample_time=0.01),
         lambda: SlotineLi.from_bandwidth(robot, 51.0, 1.0, sample_time=0.01),

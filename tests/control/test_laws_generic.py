@@ -72,7 +72,7 @@ def test_machine_code_is_the_law(law, compiled):
         return law.step(arm, Sample(0.0, q, qd, gains, state, reference, DT))[0]
 
     at = sample(robot, 3)
-    close(dy.compile(control, robot)(*at), stepped(law, robot, at, DT)[0])
+    close(dy.compile(robot, control)(*at), stepped(law, robot, at, DT)[0])
 
 
 @laws

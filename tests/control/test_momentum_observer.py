@@ -108,7 +108,7 @@ def test_losses_of_gears_are_no_contact(compiled):
     drive = dy.Drive(gear=50.0, viscous=1e-4, efficiency=0.7)
     links = tuple(replace(link, drive=drive) for link in model.links)
     robot = dy.Robot(replace(model, links=links))
-    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    law = dy.control.ComputedTorque.from_bandwidth(robot, 20.0)
     move = dy.trajectory.quintic([0.2, 0.3], [0.8, -0.4], 0.5)
     ideal = (replace(x, drive=replace(drive, efficiency=1.0)) for x in links)
     lossless = dy.Robot(replace(model, links=tuple(ideal)))

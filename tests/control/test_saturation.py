@@ -59,7 +59,7 @@ def test_wind_up_makes_no_overshoot():
     robot = dy.Robot.from_dh("arm", convention="standard", gravity=(0, 0, -9.81), links=[link])
 
     def overshoot(limit, clip):
-        law = ComputedTorque.from_bandwidth(3.0, integral=True, limit=limit)
+        law = ComputedTorque.from_bandwidth(robot, 3.0, integral=True, limit=limit)
         q, qd, state, h, top = 0.0, 0.0, None, 4e-3, 0.0
         for _ in range(2000):
             at = [np.array([x]) for x in (q, qd, 1.0, 0.0, 0.0)]

@@ -14,9 +14,6 @@ from tests.thorough import thorough_but
 from ..closed_mechanisms import P, R, five_bar, four_bar, motions, random_loops, states_near, tied
 from ..random_robots import close
 
-# Pinocchio
-
-
 SERIAL = [-1, 0, 1, 2, 3, 4, 5, 6]
 TWICE = [("ball", 2, 5), ("ball", -1, 8)]
 REPRESENTED = {
@@ -38,41 +35,29 @@ def accelerations(peer, *rows):
     return np.array([peer.forward_dynamics(*row) for row in zip(*rows, strict=True)])
 
 
-@pytest.mark.parametrize("name", thorough_but([*REPRESENTED][:4], REPRESENTED))
-def test_accelerations_are_those_of_pinocchio(name):
-    pytest.importorskip("pinocchio")
+IN_MUJOCO = ("five-bar, ball", "five-bar, pin", "three four-bars", "spatial ball", "spatial weld",
+             "two spatial loops")  # fmt: skip
+COMPARED = [*thorough_but([("pinocchio", x) for x in [*REPRESENTED][:4]],
+                          [("pinocchio", x) for x in REPRESENTED]),
+            *(("mujoco", x) for x in IN_MUJOCO)]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
+@pytest.mark.parametrize(("engine", "name"), COMPARED)
+def test_accelerations_are_those_of_the_peer(engine, name):
+    """Under any torques, at rest and in motion; under those of inverse dynamics the motion."""
+    pytest.importorskip(engine)
     robot = REPRESENTED[name]()
-    peer = ConstrainedPinocchio(robot)
+    peer = {"pinocchio": ConstrainedPinocchio, "mujoco": ConstrainedMujoco}[engine](robot)
     home = "home" in robot.configurations
     q, qd, qdd, *_ = states_near(robot, 10, condition=200.0) if home else motions(robot, 10)
     assert len(q) >= 5
     tau = np.random.default_rng(0).normal(scale=5, size=q.shape)
-    ours = robot.forward_dynamics(q, qd, tau)
-    theirs = accelerations(peer, q, qd, tau)
-    assert np.abs(ours - theirs).max() <= 1e-9 * np.abs(theirs).max()
-    tau = robot.inverse_dynamics(q, qd, qdd)
-    assert np.abs(accelerations(peer, q, qd, tau) - qdd).max() <= 1e-9 * np.abs(qdd).max()
-
-
-# MuJoCo
-
-
-IN_MUJOCO = ("five-bar, ball", "five-bar, pin", "three four-bars", "spatial ball", "spatial weld",
-             "two spatial loops")  # fmt: skip
-
-
-@pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
-@pytest.mark.parametrize("name", IN_MUJOCO)
-def test_accelerations_are_those_of_mujoco(name):
-    pytest.importorskip("mujoco")
-    robot = REPRESENTED[name]()
-    peer = ConstrainedMujoco(robot)
-    home = "home" in robot.configurations
-    q, qd, *_ = states_near(robot, 6, condition=200.0) if home else motions(robot, 6)
-    tau = np.random.default_rng(0).normal(scale=5, size=q.shape)
     for rates in (0.0 * qd, qd):
         ours, theirs = robot.forward_dynamics(q, rates, tau), accelerations(peer, q, rates, tau)
-        assert np.abs(ours - theirs).max() <= 1e-9 * np.abs(ours).max()
+        assert np.abs(ours - theirs).max() <= 1e-9 * np.abs(theirs).max()
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    assert np.abs(accelerations(peer, q, qd, tau) - qdd).max() <= 1e-9 * np.abs(qdd).max()
 
 
 def test_rows_that_repeat_others_carry_nothing():

@@ -28,22 +28,6 @@ def one_joint(drive=None, friction=None, **link):
     return dy.Robot.from_dh("one", convention="standard", links=[joint], gravity=(0, -9.81, 0))
 
 
-@pytest.mark.parametrize("gear", [80.0, -80.0])
-def test_reflection_by_hand(gear):
-    """Inertia and viscous friction by G squared, Coulomb by |G|, by the joint's direction."""
-    drive = dy.Drive(gear=gear, rotor_inertia=1e-4, viscous=2e-4, coulomb=(0.03, -0.05))
-    robot, bare = one_joint(drive), one_joint()
-    G2 = gear**2
-    for qd, coulomb in ((0.7, 0.03 * 80), (-0.7, -0.05 * 80), (0.0, 0.0)):
-        extra = robot.inverse_dynamics([0.3], [qd], [1.5]) - bare.inverse_dynamics(
-            [0.3], [qd], [1.5]
-        )
-        assert extra[0] == pytest.approx(G2 * 1e-4 * 1.5 + G2 * 2e-4 * qd + coulomb, abs=1e-12)
-    assert robot.mass_matrix([0.3])[0, 0] - bare.mass_matrix([0.3])[0, 0] == pytest.approx(
-        G2 * 1e-4
-    )
-
-
 @pytest.mark.parametrize("gear", [50.0, -50.0])
 @pytest.mark.parametrize("eta", [1.0, 0.8])
 def test_efficiency_follows_the_power(gear, eta):
@@ -146,30 +130,6 @@ def test_the_screws_of_document_000():
         assert robot.motor_torque(q, qd, qdd) == pytest.approx(expected, rel=1e-13)
 
 
-def test_coupled_wrist():
-    """Motor 2 turns with both joints: its rotor and friction load both."""
-    body = {"inertia": (0.1, 0.1, 0.1)}
-    motors = [
-        dy.Drive(gear=45),
-        dy.Drive(gear=32, rotor_inertia=1e-4, viscous=1e-3, coulomb=0.02),
-    ]
-    lengths = ((0.5, 1.0), (0.4, 0.5))
-    bare = [dy.Link(a=a, mass=m, **body) for a, m in lengths]
-    driven = [
-        dy.Link(a=a, mass=m, **body, drive=d) for (a, m), d in zip(lengths, motors, strict=True)
-    ]
-    G = [[45, 0], [32, 32]]
-    coupled = dy.Robot.from_dh("c", convention="standard", links=driven, gear_matrix=G)
-    plain = dy.Robot.from_dh("p", convention="standard", links=bare)
-    q, qd, qdd = [0.2, 0.3], np.array([0.5, -0.1]), np.array([1.0, 2.0])
-    extra = coupled.inverse_dynamics(q, qd, qdd) - plain.inverse_dynamics(q, qd, qdd)
-    own = 32**2 * 1e-4 * qdd.sum() + 32**2 * 1e-3 * qd.sum() + 32 * 0.02 * np.sign(qd.sum())
-    assert extra == pytest.approx([own, own])
-    tau = coupled.motor_torque(q, qd, qdd)
-    assert np.transpose(G) @ tau == pytest.approx(coupled.inverse_dynamics(q, qd, qdd))
-    assert any("motor_viscous" in name for name in coupled.parameters.names)
-
-
 def test_full_rotor_kinetics_by_hand():
     """A rotor on link 1 with its axis along link 1's own: gyroscopic coupling J G qd2 w1."""
     J, G = 2e-3, 40.0
@@ -246,36 +206,3 @@ def test_gibbs_appell_terms_of_document_003():
     assert np.allclose(terms.G, robot.gravity_torque(q), atol=1e-11)
     assert np.allclose(terms.C, robot.coriolis_matrix(q, qd) @ qd, atol=1e-11)
     assert np.allclose(terms.M, robot.mass_matrix(q), atol=1e-11)  # this arm has no rotors
-
-
-def test_from_axes():
-    """Points and directions in, a DH arm out; the axes are where they were."""
-    axes = [("revolute", (0, 0, 0), (0, 0, 1)), ("revolute", (0.1, 0, 0.5), (0, 1, 0)),
-            ("prismatic", (0, 0, 0), (1, 0, 0))]  # fmt: skip
-    for convention in ("standard", "modified"):
-        arm = dy.Robot.from_axes("a", axes, convention=convention, tool={"xyz": (1, 0, 0.5)})
-        assert np.allclose(arm.fk([0, 0, 0])[:3, 3], (1, 0, 0.5))
-        assert np.allclose(arm.fk([0, 0, 0.3])[:3, 3], (1.3, 0, 0.5))
-        assert np.allclose(arm.fk([np.pi / 2, 0, 0])[:3, 3], (0, 1, 0.5))
-        plain = dy.Robot.from_axes("a", axes[:2], convention=convention)  # its tool: the last axis
-        for q in ([0, 0], [0, 0.7], [0.4, -1.1]):
-            T = plain.fk(q)
-            assert np.allclose(T[:3, 3], (0.1 * np.cos(q[0]), 0.1 * np.sin(q[0]), 0.5))
-            assert np.allclose(T[:3, 2], (-np.sin(q[0]), np.cos(q[0]), 0))
-        assert np.allclose(plain.fk([0, 0])[:3, 0], (1, 0, 0))
-    with pytest.raises(dy.errors.ModelError, match=r"axes\[0\] is 'revolute', expected"):
-        dy.Robot.from_axes("a", ["revolute"])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: dy.Link(masss=1), "did you mean 'mass'"),
-        (lambda: dy.Friction(viscos=1), "did you mean 'viscous'"),
-        (lambda: dy.Drive(gears=1), "did you mean 'gear'"),
-        (lambda: dy.Robot.from_dh("x", links=[dy.Link()]), "without convention"),
-    ],
-)
-def test_misspelt_keywords(make, message):
-    with pytest.raises(dy.errors.DynamisError, match=message):
-        make()

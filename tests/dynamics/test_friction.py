@@ -6,7 +6,6 @@ import casadi as ca
 import numpy as np
 import pytest
 
-import dynamis as dy
 from dynamis.compile.arrays import NUMPY
 from dynamis.compile.tracer import SX
 from dynamis.dynamics.elements.friction import (
@@ -42,6 +41,9 @@ def test_sliding_is_the_law_without_its_offset(law, direction):
         qd = direction * speed
         expected = torque(r, qd, MATH) - r.offset
         assert sliding(r, qd, direction, MATH) == pytest.approx(expected, rel=ROUNDING, abs=1e-15)
+    for qd in (*SPEEDS, *(-x for x in SPEEDS), 0.0):
+        parts = zip(columns(r, qd, MATH), (r.viscous, r.plus, r.minus, r.offset), strict=True)
+        assert sum(a * b for a, b in parts) == pytest.approx(torque(r, qd, MATH), rel=ROUNDING)
 
 
 @pytest.mark.parametrize("law", sorted(STICKS))
@@ -146,15 +148,3 @@ def test_every_scalar_gives_the_same():
             for a, expected in zip(u, whole, strict=True):
                 assert sliding(r, a, direction, MATH) == pytest.approx(expected, rel=ROUNDING)
                 assert float(traced(a, direction)) == pytest.approx(expected, rel=ROUNDING)
-
-
-@pytest.mark.parametrize("law", sorted(LAWS))
-def test_the_regressor_knows_every_law(law):
-    friction = dy.Friction(viscous=0.3, coulomb=(0.7, -0.4), offset=0.1, law=law)
-    link = dy.Link(mass=1.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1), friction=friction)
-    robot = dy.Robot.from_dh("r", convention="standard", links=[link])
-    qd = np.array([[-0.5], [-0.004], [0.0], [0.004], [0.5]])
-    state = np.full((5, 1), 0.2), qd, np.full((5, 1), 1.5)
-    tau = robot.regressor(*state) @ robot.parameters.values
-    assert tau == pytest.approx(robot.inverse_dynamics(*state), rel=1e-12)
-    assert robot.with_parameters(robot.parameters.values).model.links[0].friction == friction

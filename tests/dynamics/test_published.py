@@ -228,16 +228,6 @@ class TestPractica3:
         assert tau[1] == pytest.approx((5 + 5 + 3 + 3) * 9.8, abs=1e-12)
         assert tau[1] == pytest.approx(156.8, abs=1e-12)
 
-    @pytest.mark.parametrize("name", ["rppr", "elbow6", "pendulum3"])
-    @pytest.mark.parametrize("method", ["walker-orin-1", "walker-orin-2", "walker-orin-3",
-                                        "walker-orin-4", "articulated-body"])  # fmt: skip
-    def test_round_trip_with_payload(self, name, method):
-        robot = dy.load(name).with_payload(3.0, inertia=[0.05] * 3)
-        rng = np.random.default_rng(5)
-        q, qd, qdd = rng.random((3, robot.n))
-        tau = robot.inverse_dynamics(q, qd, qdd)
-        assert np.allclose(robot.forward_dynamics(q, qd, tau, method=method), qdd, atol=1e-10)
-
 
 def test_polar_arm_of_document_004():
     """D, H and C, and the matrices on the way."""

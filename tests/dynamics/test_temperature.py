@@ -25,11 +25,6 @@ def state(n, seed=0, count=5):
     return np.random.default_rng(seed).uniform(-1.5, 1.5, (3, count, n))
 
 
-def replace_viscous(robot, viscous):
-    links = [replace(x, friction=replace(x.friction, viscous=viscous)) for x in robot.model.links]
-    return dy.Robot(replace(robot.model, links=tuple(links)))
-
-
 @pytest.mark.parametrize("code", ["on", "off"])
 def test_a_simulated_joint_warms_up(code, monkeypatch):
     """A mass dragged over a rail: the motion and both rises by an integrator of their own."""
@@ -61,57 +56,6 @@ def test_a_joint_that_sticks_stays_cold_and_one_that_slides_warms():
     rubs = dy.Friction(coulomb=10.0, viscous=5.0, temperature_slope=-0.01, heating=(1.0, 1.0))
     assert not dy.simulate(slider(rubs), 0.5, torque=[9.0]).states["warmth"].any()
     assert dy.simulate(slider(rubs), 0.5, torque=[20.0]).states["warmth"][-1].min() > 0.0
-
-
-def log_of_a_warming_arm(seed=0):
-    """A long motion of two joints whose friction falls by a third as they warm up."""
-    arm = thermal(
-        dy.load("planar-2link"), viscous=30.0, heating=(0.04, 0.1), heating_time=(20.0, 60.0)
-    )
-    t = np.arange(0.0, 120.0, 0.01)
-    rng = np.random.default_rng(seed)
-    w, phase = rng.uniform(1.0, 4.0, (4, 2)), rng.uniform(0.0, 6.0, (4, 2))
-    angle = t[:, None, None] * w + phase
-    q = 0.5 * np.sin(angle).sum(axis=1)
-    qd, qdd = (0.5 * w * np.cos(angle)).sum(axis=1), (-0.5 * w * w * np.sin(angle)).sum(axis=1)
-    log = dy.Log(t=t, q=q, qd=qd, tau=np.zeros_like(q)).with_temperature(arm)
-    tau = arm.inverse_dynamics(q, qd, qdd, temperature=log.temperature)
-    return replace(log, tau=tau + 0.01 * rng.normal(size=q.shape))
-
-
-def test_a_log_gets_the_temperatures_of_the_simulation(compiled):
-    """By an integrator of its own, from the velocities alone; friction falls as it warms up."""
-    rubs = dy.Friction(
-        viscous=20.0, coulomb=5.0, offset=1.0, law="smooth", velocity=0.2,
-        temperature_slope=-0.01, reference_temperature=30.0, heating=(0.05, 0.2),
-        heating_time=(2.0, 10.0),
-    )  # fmt: skip
-    arm = slider(rubs, mass=2.0)
-    run = dy.simulate(arm, 5.0, dt=1e-3, torque=lambda t: [80.0 * np.sin(2.0 * t)])
-    rise = run.states["warmth"].sum(axis=1)
-    assert rise[-1] > 5.0
-    log = dy.Log.from_run(run).with_temperature(arm)
-    np.testing.assert_allclose(log.temperature[:, 0], 30.0 + rise, atol=5e-3 * rise[-1])
-
-
-def test_temperature_is_identified(tmp_path):
-    log = log_of_a_warming_arm()
-    assert np.ptp(log.temperature, axis=0).min() > 5.0
-    log.save(tmp_path / "warm.npz")
-    log = dy.read_log(tmp_path / "warm.npz")
-    described = replace_viscous(thermal(dy.load("planar-2link"), temperature_slope=0.0), 1.0)
-    found = dy.identify(described, log, friction="thermal", held_out=False)
-    for link in found.robot.model.links:
-        assert link.friction.viscous == pytest.approx(30.0, rel=0.03)
-        assert link.friction.temperature_slope == pytest.approx(SLOPE, rel=0.05)
-    assert found.robot.model.findings == ()  # it is the model that was validated
-    blind = dy.identify(described, log, friction="smooth", held_out=False)
-    errors = [x.training[0].relative_error_overall for x in (found, blind)]
-    assert errors[0] < 0.3 * errors[1]
-    with pytest.raises(DynamisError, match="needs temperatures"):
-        found.validate(replace(log, temperature=None))
-    with pytest.raises(DynamisError, match="needs temperatures"):
-        dy.identify(described, replace(log, temperature=None), friction="thermal")
 
 
 def test_bad_temperatures_are_refused():

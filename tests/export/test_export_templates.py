@@ -44,7 +44,7 @@ def said(path):
 def exported(tmp_path_factory):
     """A folder that holds folders of everything that the package exports."""
     root, arm = tmp_path_factory.mktemp("exported"), dy.load("planar-2link")
-    law = dy.control.ComputedTorque.from_bandwidth(8.0)
+    law = dy.control.ComputedTorque.from_bandwidth(arm, 8.0)
     move = dy.trajectory.quintic(np.zeros(2), np.ones(2), 0.6)
     swing = dy.trajectory.fourier(np.full((2, 2), 0.2), np.full((2, 2), 0.1), 2.0)
     bounds = {"limit": 50.0, "jump": 0.5, "latch": 1}
@@ -60,8 +60,8 @@ def exported(tmp_path_factory):
         "fmu3": {"target": "fmu", "fmi": "3.0"},
         "fmu2": {"target": "fmu", "fmi": "2.0", "reference": move},
     }.items():
-        dy.export_controller(law, arm, root / name, **options)
-    dy.export_controller(law, dy.load("five-bar"), root / "closed")
+        dy.export_controller(arm, law, root / name, **options)
+    dy.export_controller(dy.load("five-bar"), law, root / "closed")
     kernels = ["mass_matrix", "inverse_dynamics"]
     for target in ("c", "matlab", "casadi"):
         arm.export(kernels, target=target, directory=root / target)

@@ -97,7 +97,7 @@ def test_a_function_of_ones_own(there):
     def pull(arm, q, v):
         return [a * arm.sin(b) for a, b in zip(v, q, strict=True)]
 
-    function = dy.compile(pull, ROBOT)
+    function = dy.compile(ROBOT, pull)
     q, v = RNG.uniform(-2, 2, (2, 4, 6))
     np.testing.assert_array_equal(host(function(there(q), there(v))), function(q, v))
 

@@ -55,7 +55,8 @@ def recorded(robot, seed):
     size = 1.3 * np.array([0.9, 0.55, 0.5, 0.9, 0.8, 1.2]) / np.abs([a, b]).sum(axis=(0, 2))
     middle = [0.0, -1.1, 0.3, 0.0, 0.3, 0.0]
     move = dy.trajectory.fourier(a * size[:, None], b * size[:, None], 20.0, middle)
-    law, (q0, qd0, _) = dy.control.ComputedTorque.from_bandwidth(12.0, model=robot), move(0.0)
+    law = dy.control.ComputedTorque.from_bandwidth(robot, 12.0, model=robot)
+    q0, qd0, _ = move(0.0)
     run = dy.simulate(
         robot, 20.0, 1e-3, q0, qd0, law, reference=move, drives=False, save_every=2
     )  # fmt: skip

@@ -399,7 +399,7 @@ def folder(tmp_path_factory):
     """The observer of a small arm as C."""
     path = tmp_path_factory.mktemp("observer")
     robot = small()
-    dy.export_observer(dy.PayloadObserver(), robot, path, 1.0 / RATE)
+    dy.export_observer(robot, dy.PayloadObserver(), path, 1.0 / RATE)
     return robot, path, next(path.glob("*_payloadobserver.h")).stem
 
 
@@ -452,15 +452,15 @@ def test_constant_work(folder):
 
 def test_any_observer_is_exported(tmp_path):
     robot = dy.load("planar-2link")
-    files = dy.export_observer(dy.control.MomentumObserver(20.0), robot, tmp_path, 0.002)
+    files = dy.export_observer(robot, dy.control.MomentumObserver(20.0), tmp_path, 0.002)
     assert {x.suffix for x in files} == {".h", ".hpp", ".c", ".txt", ""}
-    assert dy.export_observer(dy.control.MomentumObserver(20.0), robot, tmp_path, 0.002) == files
+    assert dy.export_observer(robot, dy.control.MomentumObserver(20.0), tmp_path, 0.002) == files
     with pytest.raises(OptionError, match=r"dy\.export_controller writes controllers"):
-        dy.export_observer(dy.control.JointPID(1.0), robot, tmp_path / "none")
+        dy.export_observer(robot, dy.control.JointPID(1.0), tmp_path / "none")
     with pytest.raises(OptionError, match="the observer's own is"):
-        dy.export_observer(dy.PayloadObserver(sample_time=0.1), robot, tmp_path / "none")
+        dy.export_observer(robot, dy.PayloadObserver(sample_time=0.1), tmp_path / "none")
     with pytest.raises(OptionError, match="commands none"):
-        dy.export_controller(dy.PayloadObserver(), robot, tmp_path / "none")
+        dy.export_controller(robot, dy.PayloadObserver(), tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 

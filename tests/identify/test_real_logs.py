@@ -154,7 +154,7 @@ def handed_over(robot, folder):
             robot.save(folder / f"arm.{ending}")
         yield dy.load(folder / f"arm.{ending}").inverse_dynamics
     yield partial(kernel_in_c(robot, "inverse_dynamics", folder / "c"), robot.n)
-    yield dy.compile(on_its_path, robot)
+    yield dy.compile(robot, on_its_path)
 
 
 def on_its_path(arm, q, qd, qdd):

@@ -9,7 +9,7 @@ from dynamis.ik.assemble import LoopProblem
 from dynamis.ik.legs import as_rods, rods
 from dynamis.ik.target import task_mask
 
-from ..closed_mechanisms import five_bar, gough, planar_3rpr
+from ..closed_mechanisms import five_bar, made, planar_3rpr
 
 CLOSES = 1e-12
 
@@ -177,6 +177,37 @@ PLATFORM = [
     (0.478359, 1.158742, 0.107672), (-0.137087, -0.235121, 0.353913),
 ]  # fmt: skip
 LENGTHS = (1, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071)
+
+
+def gough(base, platform, home, limits=((-2, 2), (-2, 2), (-2, 2))):
+    """A platform on six legs that weigh nothing, at the pose `home` (x, y, z, roll, pitch, yaw)."""
+    free = {"passive": True}
+    links = []
+    for k, axis in enumerate(np.eye(3)):
+        parent = links[-1].name if links else None
+        own = {"joint": "prismatic", "axis": axis, "limits": limits[k], **free}
+        links.append(dy.Link(name=f"slide{k}", parent=parent, **own))
+    bounds = (None, (-np.pi / 2, np.pi / 2), None)  # of the pitch: every orientation once
+    for k, axis in enumerate(np.eye(3)):
+        body = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)} if k == 2 else {}
+        own = {"axis": axis, "limits": bounds[k], **free, **body}
+        links.append(dy.Link(name=f"turn{k}", parent=links[-1].name, **own))
+    swing = (-np.pi / 2, np.pi / 2)
+    closures = []
+    for i, (a, b) in enumerate(zip(base, platform, strict=True)):
+        turning = {"limits": (-np.pi, np.pi), **free}
+        links.append(dy.Link(name=f"hinge{i}", xyz=a, axis=(1, 0, 0), **turning))
+        own = {"parent": f"hinge{i}", "axis": (0, 1, 0), "limits": swing, **free}
+        links.append(dy.Link(name=f"cylinder{i}", **own))
+        slide = {"joint": "prismatic", "axis": (0, 0, 1), "limits": (0.0, 5.0)}
+        links.append(dy.Link(name=f"piston{i}", parent=f"cylinder{i}", **slide))
+        ends = f"piston{i}", "turn2"
+        closures.append(dy.Closure(between=ends, frames=(None, {"xyz": b})))
+    robot = made("gough", links, closures, tool_link="turn2")
+    q = np.concatenate([home, np.ones(18)])
+    return made(
+        "gough", links, closures, tool_link="turn2", configurations={"home": robot.project(q)}
+    )
 
 
 @pytest.fixture(scope="module")

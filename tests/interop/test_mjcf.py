@@ -450,3 +450,50 @@ def test_flat_bodies_are_written_as_mujoco_takes_them():
         link = dy.Link(a=1.0, mass=1.0, inertia=(0.5 * (I + I.T)).tolist())
         robot = dy.Robot.from_dh("flat", convention="standard", links=[link])
         assert_same_motion(robot, from_mujoco(compiled_model(to_mjcf(robot))[1], tip="tool"))
+
+
+# springs
+
+
+def test_names_of_springs_at_joints_come_back_from_mjcf():
+    """MuJoCo's joint springs have no name: theirs must not be that of a tendon."""
+    pytest.importorskip("mujoco")
+    springs = (
+        dy.Spring(to="link1", from_point=(0, 0.5, 0), stiffness=9.0, rest_length=0.2),
+        dy.Spring(kind="torsion", joint="joint2", stiffness=3.0),
+    )
+    arm = dy.Robot(replace(dy.load("planar-2link").model, springs=springs))
+    back = dy.interop.from_mjcf(dy.interop.to_mjcf(arm))
+    q = np.array([0.3, 0.4])
+    np.testing.assert_allclose(back.spring_torque(q), arm.spring_torque(q), atol=1e-12)
+    assert {spring.name for spring in back.model.springs} == {"spring1", "spring2"}
+
+
+@pytest.mark.parametrize("name", ["scara", "ur10e", "panda"])
+def test_mujoco_has_the_same_springs(name):
+    mujoco = pytest.importorskip("mujoco")
+    robot = dy.load(name)
+    links, joints = robot.model.link_names, robot.model.tree_joint_names
+    ends = {"from_point": (0.3, 0.2, 0.5), "to_point": (0.1, 0.0, 0.05)}
+    springs = (
+        dy.Spring(name="a", to=links[2], **ends, stiffness=800.0, rest_length=0.3, damping=4.0),
+        dy.Spring(name="b", from_=links[0], to=links[2], **ends, stiffness=500.0, preload=-20.0),
+        dy.Spring(name="c", kind="torsion", joint=joints[1], stiffness=70.0, rest_angle=0.2),
+    )
+    rigid = [replace(x, friction=dy.Friction(), drive=None) for x in robot.model.links]
+    arm = dy.Robot(replace(robot.model, links=tuple(rigid), springs=springs))
+    text = dy.interop.to_mjcf(arm)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    order = [int(model.joint(x).dofadr[0]) for x in arm.joint_names]
+    back = dy.interop.from_mjcf(text)
+    for seed in range(5):
+        q, qd = np.random.default_rng(seed + 1).uniform(-1.0, 1.0, (2, arm.n))
+        data.qpos[order], data.qvel[order] = q, qd
+        mujoco.mj_forward(model, data)
+        rest = np.zeros(arm.n)
+        wanted = arm.inverse_dynamics(q, qd, rest) - dy.Robot(
+            replace(arm.model, springs=())
+        ).inverse_dynamics(q, qd, rest)
+        np.testing.assert_allclose(-data.qfrc_passive[order], wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(back.spring_torque(q), arm.spring_torque(q), atol=1e-9)

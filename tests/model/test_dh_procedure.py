@@ -698,3 +698,22 @@ def test_axes_of_ones_own_are_told_when_they_are_taken_as_parallel():
     with pytest.warns(DynamisWarning, match="joints 1 and 2 are 1e-05 rad from parallel"):
         arm = dy.Robot.from_axes("arm", axes)
     assert abs(arm.model.links[1].d) < 1.0
+
+
+def test_from_axes():
+    """Points and directions in, a DH arm out; the axes are where they were."""
+    axes = [("revolute", (0, 0, 0), (0, 0, 1)), ("revolute", (0.1, 0, 0.5), (0, 1, 0)),
+            ("prismatic", (0, 0, 0), (1, 0, 0))]  # fmt: skip
+    for convention in ("standard", "modified"):
+        arm = dy.Robot.from_axes("a", axes, convention=convention, tool={"xyz": (1, 0, 0.5)})
+        assert np.allclose(arm.fk([0, 0, 0])[:3, 3], (1, 0, 0.5))
+        assert np.allclose(arm.fk([0, 0, 0.3])[:3, 3], (1.3, 0, 0.5))
+        assert np.allclose(arm.fk([np.pi / 2, 0, 0])[:3, 3], (0, 1, 0.5))
+        plain = dy.Robot.from_axes("a", axes[:2], convention=convention)  # its tool: the last axis
+        for q in ([0, 0], [0, 0.7], [0.4, -1.1]):
+            T = plain.fk(q)
+            assert np.allclose(T[:3, 3], (0.1 * np.cos(q[0]), 0.1 * np.sin(q[0]), 0.5))
+            assert np.allclose(T[:3, 2], (-np.sin(q[0]), np.cos(q[0]), 0))
+        assert np.allclose(plain.fk([0, 0])[:3, 0], (1, 0, 0))
+    with pytest.raises(dy.errors.ModelError, match=r"axes\[0\] is 'revolute', expected"):
+        dy.Robot.from_axes("a", ["revolute"])

@@ -21,17 +21,19 @@ def cc():
 @pytest.fixture(scope="session")
 def still(cc, tmp_path_factory):
     """A loop that keeps a small arm where it is, slowly."""
-    law = dy.control.ComputedTorque.from_bandwidth(5.0)
-    return built(cc, tmp_path_factory.mktemp("still"), law, dy.load("planar-rr"), SLOW)
+    arm = dy.load("planar-rr")
+    law = dy.control.ComputedTorque.from_bandwidth(arm, 5.0)
+    return built(cc, tmp_path_factory.mktemp("still"), law, arm, SLOW)
 
 
 @pytest.fixture(scope="session")
 def puma(cc, tmp_path_factory):
     """A loop that moves the PUMA 560 at 1 kHz."""
-    law = dy.control.ComputedTorque.from_bandwidth(20.0, integral=True)
+    arm = dy.load("puma560")
+    law = dy.control.ComputedTorque.from_bandwidth(arm, 20.0, integral=True)
     motion = dy.trajectory.quintic(np.zeros(6), np.array(MOVE), LASTS)
     folder = tmp_path_factory.mktemp("puma")
-    return built(cc, folder, law, dy.load("puma560"), 1e-3, reference=motion, latch=LATCH)
+    return built(cc, folder, law, arm, 1e-3, reference=motion, latch=LATCH)
 
 
 @pytest.fixture(scope="session")

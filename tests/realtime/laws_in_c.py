@@ -20,11 +20,11 @@ control, trajectory = dy.control, dy.trajectory
 
 CONTROLLERS = {
     "pid": lambda r: control.JointPID.from_bandwidth(r, 8.0, integral=True, gravity=True, limit=50),
-    "point": lambda r: control.PointToPoint.from_bandwidth(8.0, friction="measured"),
-    "torque": lambda r: control.ComputedTorque.from_bandwidth(8.0, integral=True, limit=80.0),
+    "point": lambda r: control.PointToPoint.from_bandwidth(r, 8.0, friction="measured"),
+    "torque": lambda r: control.ComputedTorque.from_bandwidth(r, 8.0, integral=True, limit=80.0),
     "forward": lambda r: control.FeedForward.from_bandwidth(r, 8.0),
     "adaptive": lambda r: control.SlotineLi.from_bandwidth(r, 8.0, 0.1),
-    "task": lambda r: control.TaskSpace.from_bandwidth(8.0),
+    "task": lambda r: control.TaskSpace.from_bandwidth(r, 8.0),
     "impedance": lambda r: control.Impedance(stiffness=100.0, damping=20.0),
 }
 REFERENCES = {

@@ -32,7 +32,7 @@ def built(cc, folder, law, arm, sample_time=0.005, *flags, **options):
     """The loop of a controller, compiled."""
     with pytest.MonkeyPatch.context() as patch:  # the run that its self-test replays
         patch.setenv("DYNAMIS_COMPILE", "on")
-        export_controller(law, arm, folder, sample_time, **options)
+        export_controller(arm, law, folder, sample_time, **options)
     sources = [str(f) for f in sorted(folder.glob("*.c")) if not f.name.endswith("_test.c")]
     command = [cc, *FLAGS, *flags, *sources, "-lm", "-o", str(folder / "loop")]
     subprocess.run(command, check=True)

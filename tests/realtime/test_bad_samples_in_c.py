@@ -19,7 +19,7 @@ LIMIT = 7.0
 
 def guarded(**options):
     robot = dy.load("planar-2link")
-    law = control.ComputedTorque.from_bandwidth(8.0, integral=True)
+    law = control.ComputedTorque.from_bandwidth(robot, 8.0, integral=True)
     return Law(law, robot, DT, limit=LIMIT, safe="gravity", safe_damping=2.0, ramp=0.1, **options)
 
 
@@ -66,7 +66,7 @@ def test_the_safe_torque_is_gravity_and_fades(both):
 def test_a_law_that_fails_inside_gives_the_safe_torque(tmp_path, trig):
     robot = dy.load("planar-2link")
     plane = [bool(np.abs(row).any()) for row in robot.jacobian([0.3, 0.4])[:3]] + [False] * 3
-    inner = control.TaskSpace.from_bandwidth(8.0, task=plane, singular_damping=0.0)
+    inner = control.TaskSpace.from_bandwidth(robot, 8.0, task=plane, singular_damping=0.0)
     law = Law(inner, robot, DT)
     for one in (InPython(law), Library(law, tmp_path, "float64", trig)):
         stretched = [0.0, 0.0]  # no inverse of the Jacobian here

@@ -91,9 +91,9 @@ def test_the_loader_says_where_the_functions_come_from(tmp_path):
 def test_a_controller_in_casadi(tmp_path, inside):
     robot = dy.load("stanford")
     plan = dy.trajectory.quintic([0.4] * 6, np.linspace(0.5, 0.8, 6), 0.1) if inside else None
-    inner = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
+    inner = dy.control.ComputedTorque.from_bandwidth(robot, 8.0, integral=True)
     law = Law(inner, robot, 0.005, plan, limit=60.0)
-    dy.export_controller(inner, robot, tmp_path, reference=plan, limit=60.0, target="casadi")
+    dy.export_controller(robot, inner, tmp_path, reference=plan, limit=60.0, target="casadi")
     stem = "stanford_computedtorque"
     loaded = runpy.run_path(str(tmp_path / f"{stem}_load.py"))["FUNCTIONS"]
     init, step = loaded[f"{stem}_init"], loaded[f"{stem}_step"]

@@ -111,7 +111,7 @@ def test_the_whole_folder_and_its_class(tmp_path):
     if shutil.which("g++") is None:
         pytest.skip("no g++")
     law = law_of("torque")
-    dy.export_controller(law.controller, law.robot, tmp_path, DT)
+    dy.export_controller(law.robot, law.controller, tmp_path, DT)
     text = (tmp_path / "README.md").read_text()
     assert "Newton" in text and all(name in text for name in law.robot.drive_names)
     assert law.robot.joint_names[1] not in text  # a passive joint
@@ -126,7 +126,7 @@ def test_octave_runs_the_law(tmp_path):
     if octave is None:
         pytest.skip("GNU Octave is not installed (apt-get install octave)")
     law = law_of("torque")
-    dy.export_controller(law.controller, law.robot, tmp_path, DT, target="matlab")
+    dy.export_controller(law.robot, law.controller, tmp_path, DT, target="matlab")
     q, qd, wanted, _ = sample_rows(law, 3)
     tau = recorded(law, q, qd, wanted)
     column = lambda x: "[" + ";".join(f"{v:.17g}" for v in x) + "]"  # noqa: E731
@@ -149,7 +149,7 @@ def test_units_of_mechanism_and_controller(tmp_path):
     law = law_of("torque")
     robot, (_, move) = law.robot, moved(law.robot)
     arm = fmu.Slave(export_fmu(robot, tmp_path / "arm.fmu", dt=1e-3), tmp_path / "a").begin()
-    computer = fmu.Slave(export_fmu(law, tmp_path / "law.fmu"), tmp_path / "b").begin()
+    computer = fmu.Slave(export_fmu(robot, tmp_path / "law.fmu", law=law), tmp_path / "b").begin()
     np.testing.assert_array_equal(arm.see("q"), robot.home)
     sim = dy.Simulator(robot, 1e-3)
     sim.reset(robot.home)
@@ -195,7 +195,7 @@ def test_an_observer_leaves_as_c(tmp_path):
     if shutil.which("make") is None or shutil.which("gcc") is None:
         pytest.skip("no make and gcc")
     robot = dy.load("five-bar")
-    dy.export_observer(dy.control.MomentumObserver(40.0), robot, tmp_path, DT)
+    dy.export_observer(robot, dy.control.MomentumObserver(40.0), tmp_path, DT)
     done = subprocess.run(
         ["make", "test"], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -23,11 +23,10 @@ def need(*tools):
 
 def controller(folder, dtype="float64", trig="own"):
     """A folder with a controller of a small arm, a trajectory inside."""
-    law = dy.control.ComputedTorque.from_bandwidth(10.0, integral=True, limit=100.0)
+    arm = dy.load("pendulum3")
+    law = dy.control.ComputedTorque.from_bandwidth(arm, 10.0, integral=True, limit=100.0)
     move = dy.trajectory.quintic(np.zeros(3), 0.3 * np.ones(3), duration=1.0)
-    dy.export_controller(
-        law, dy.load("pendulum3"), folder, reference=move, safe="gravity", dtype=dtype, trig=trig
-    )
+    dy.export_controller(arm, law, folder, reference=move, safe="gravity", dtype=dtype, trig=trig)
     return folder
 
 

@@ -47,8 +47,9 @@ def need(*tools):
 @cache
 def law_of(name):
     """Computed torque of an arm, with gravity as its safe state; traced once."""
-    controller = dy.control.ComputedTorque.from_bandwidth(10.0, integral=True, limit=100.0)
-    return Law(controller, dy.load(name), 0.005, safe="gravity", safe_damping=1.0)
+    robot = dy.load(name)
+    controller = dy.control.ComputedTorque.from_bandwidth(robot, 10.0, integral=True, limit=100.0)
+    return Law(controller, robot, 0.005, safe="gravity", safe_damping=1.0)
 
 
 @cache
@@ -66,7 +67,7 @@ def small(kind):
     return {
         "trajectory": Law(dy.control.FeedForward(kp=9.0, kd=3.0), robot, 0.005, inside),
         "adaptive": Law(dy.control.SlotineLi.from_bandwidth(robot, 8.0, 0.1), robot, 0.005),
-        "task": Law(dy.control.TaskSpace.from_bandwidth(8.0), robot, 0.005),
+        "task": Law(dy.control.TaskSpace.from_bandwidth(robot, 8.0), robot, 0.005),
     }[kind]
 
 

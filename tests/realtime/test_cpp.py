@@ -90,8 +90,8 @@ def test_any_name_compiles(compilers, tmp_path, name):
 def test_a_controller_is_a_class(compilers, tmp_path, dtype, inside):
     robot = dy.load("planar-2link")
     plan = dy.trajectory.sine(0.1, [0.3, 0.2], 0.7) if inside else None
-    inner = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
-    dy.export_controller(inner, robot, tmp_path, reference=plan, dtype=dtype)
+    inner = dy.control.ComputedTorque.from_bandwidth(robot, 8.0, integral=True)
+    dy.export_controller(robot, inner, tmp_path, reference=plan, dtype=dtype)
     law, T = Law(inner, robot, 0.005, plan), PRECISIONS[dtype]
     rows = [np.asarray(r, dtype).astype(float) for r in sample_rows(law, 4)[:3]]
 

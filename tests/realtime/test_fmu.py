@@ -90,13 +90,19 @@ def law(robot):
     return Law(dy.control.ComputedTorque(kp=100.0, kd=20.0), robot, 0.005, limit=50.0)
 
 
+def unit_of(what, path, *options):
+    """The unit of an arm, or of a law of one."""
+    law = what if isinstance(what, Law) else None
+    return export_fmu(getattr(what, "robot", what), path, *options, law=law)
+
+
 @pytest.fixture(scope="module")
 def unit(tmp_path_factory):
     """The path of the unit of an arm or law, made once."""
 
     @cache
     def made(what, fmi="3.0"):
-        return export_fmu(what, tmp_path_factory.mktemp("unit") / "x.fmu", fmi)
+        return unit_of(what, tmp_path_factory.mktemp("unit") / "x.fmu", fmi)
 
     return made
 
@@ -283,7 +289,7 @@ def test_a_trajectory_inside_needs_no_reference(tmp_path, robot):
     law = Law(
         dy.control.ComputedTorque(kp=100.0, kd=20.0), robot, 0.01, path, velocity="difference"
     )
-    slave = Slave(export_fmu(law, tmp_path / "law.fmu"), tmp_path / "x").begin()
+    slave = Slave(unit_of(law, tmp_path / "law.fmu"), tmp_path / "x").begin()
     assert not slave.references("q_ref") and not slave.references("qd")
     slave.put("q", 0.05)
     place, zero = [0.05] * robot.n, [0.0] * robot.n
@@ -322,7 +328,7 @@ def test_units_of_a_robot_with_a_joint_that_mimics(tmp_path, fmi):
         law: {**units, "q_ref": units["q"], "qdd_ref": ["rad/s2", "m/s2"]},
     }
     for what, wanted in told.items():
-        path = export_fmu(what, tmp_path / "x.fmu", fmi)
+        path = unit_of(what, tmp_path / "x.fmu", fmi)
         assert validate_fmu(str(path)) == []
         found = {v.name: v.unit for v in fmpy.read_model_description(str(path)).modelVariables}
         for name, pair in wanted.items():
@@ -362,7 +368,7 @@ def test_hostile_names_stay_names(tmp_path, fmi):
 @pytest.mark.parametrize("fmi", VERSIONS)
 def test_the_same_input_gives_the_same_bytes(tmp_path, unit, robot, law, fmi):
     for what in (robot, law):
-        again = export_fmu(what, tmp_path / "b" / "b.fmu", fmi)
+        again = unit_of(what, tmp_path / "b" / "b.fmu", fmi)
         assert again.read_bytes() == unit(what, fmi).read_bytes()
 
 
@@ -426,7 +432,7 @@ def test_what_is_not_ours_is_not_promised_again(tmp_path, robot):
         pass
 
     law = Law(Own(kp=1.0, kd=1.0), robot, 0.005)
-    with zipfile.ZipFile(export_fmu(law, tmp_path / "x.fmu")) as archive:
+    with zipfile.ZipFile(unit_of(law, tmp_path / "x.fmu")) as archive:
         assert [n for n in archive.namelist() if n.startswith("resources/")] == [
             "resources/rppr_own_robot.toml"
         ]
@@ -449,10 +455,10 @@ def test_bad_calls(tmp_path, robot, law, monkeypatch):
         ((robot, tmp_path / "a.fmu", "3.0", np.nan), "dt is nan"),
         ((robot, tmp_path / "a.fmu", "3.0", True), "dt is True"),
         ((law, tmp_path / "a.fmu", "3.0", 0.01), "a controller has its sample time"),
-        (("puma560", tmp_path / "a.fmu"), "expected a Robot or a Law"),
+        (("puma560", tmp_path / "a.fmu"), "robot is 'puma560', expected a Robot"),
     ):
         with pytest.raises(OptionError, match=message):
-            export_fmu(*given)
+            unit_of(*given)
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot write"):
         export_fmu(robot, tmp_path / "file" / "a.fmu")

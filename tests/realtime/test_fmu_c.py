@@ -207,7 +207,10 @@ def source(tmp_path_factory):
     def of(kind, fmi):
         if (kind, fmi) not in made:
             folder = tmp_path_factory.mktemp("unit")
-            with zipfile.ZipFile(export_fmu(what(kind), folder / "x.fmu", fmi)) as archive:
+            found = what(kind)
+            law = found if isinstance(found, Law) else None
+            unit = export_fmu(getattr(found, "robot", found), folder / "x.fmu", fmi, law=law)
+            with zipfile.ZipFile(unit) as archive:
                 (name,) = (n for n in archive.namelist() if n.endswith(".c"))
                 (folder / "unit.c").write_bytes(archive.read(name))
             made[kind, fmi] = folder / "unit.c"

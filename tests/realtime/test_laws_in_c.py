@@ -171,7 +171,7 @@ def test_what_surrounds_the_controller_is_in_the_self_test(tmp_path, inside):
     """Another number in the C anywhere, and it fails: limits, latch, jump, safe torque too."""
     robot = dy.load("planar-2link")
     plan = None if inside is None else REFERENCES[inside](2)
-    controller = control.ComputedTorque.from_bandwidth(8.0, integral=True)
+    controller = control.ComputedTorque.from_bandwidth(robot, 8.0, integral=True)
     path = write(Law(controller, robot, DT, plan, **GUARDED), tmp_path)
     passes(path)
     file = tmp_path / f"{path.name}.c"
@@ -205,7 +205,7 @@ def test_samples_are_those_of_a_simulated_loop(kind):
 def test_samples_follow_the_trajectory_inside():
     robot = dy.load("planar-2link")
     plan = REFERENCES["quintic"](2)
-    law = Law(control.ComputedTorque.from_bandwidth(20.0), robot, 0.002, plan)
+    law = Law(control.ComputedTorque.from_bandwidth(robot, 20.0), robot, 0.002, plan)
     samples = sample_rows(law)
     assert samples.how == SIMULATED and samples.wanted.shape == (200, 1)
     assert np.abs(samples.q - plan(samples.wanted[:, 0]).q).max() < 0.02
@@ -236,7 +236,8 @@ def test_fast_math_is_refused(tmp_path):
 def loop():
     """10 s of a PUMA 560 under computed torque with integral: the law, measurements, references."""
     robot = dy.load("puma560")
-    law = Law(control.ComputedTorque.from_bandwidth(10.0, integral=True, limit=150.0), robot, DT)
+    controller = control.ComputedTorque.from_bandwidth(robot, 10.0, integral=True, limit=150.0)
+    law = Law(controller, robot, DT)
     plan = trajectory.fourier(np.full((6, 2), 0.3), np.full((6, 2), -0.2), 5.0)
     rng = np.random.default_rng(2)
     wanted = plan(DT * np.arange(2000))

@@ -25,7 +25,7 @@ from .loops import AGELESS, SLOW, Answering, answered, built, ran, silent_from, 
 def test_it_compiles_without_warnings(cc, tmp_path, dtype, inside):
     arm = dy.load("planar-rr")
     motion = dy.trajectory.quintic(np.zeros(2), np.ones(2), 1.0) if inside else None
-    law = dy.control.ComputedTorque.from_bandwidth(5.0)
+    law = dy.control.ComputedTorque.from_bandwidth(arm, 5.0)
     program = built(
         cc,
         tmp_path,
@@ -84,7 +84,7 @@ def test_cppcheck_says_nothing(tmp_path):
     if not shutil.which("cppcheck"):
         pytest.skip("no cppcheck")
     law = dy.control.JointPID(1.0, 0.0, 1.0)
-    export_controller(law, dy.load("planar-rr"), tmp_path, SLOW, velocity="difference")
+    export_controller(dy.load("planar-rr"), law, tmp_path, SLOW, velocity="difference")
     (source,) = tmp_path.glob("*_loop.c")
     told = subprocess.run(
         ["cppcheck", "--enable=warning,performance,portability", "--error-exitcode=1",

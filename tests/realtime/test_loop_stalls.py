@@ -131,7 +131,7 @@ int main(void)
 
 
 def test_age_is_measured_though_clocks_drift(cc, tmp_path):
-    export_controller(dy.control.JointPID(1.0), dy.load("planar-rr"), tmp_path, 1e-3)
+    export_controller(dy.load("planar-rr"), dy.control.JointPID(1.0), tmp_path, 1e-3)
     (loop,) = tmp_path.glob("*_loop.c")
     (source,) = (f for f in tmp_path.glob("*.c") if not f.name.endswith(("_test.c", "_loop.c")))
     (tmp_path / "ages.c").write_text(AGES.replace("@LOOP@", loop.name))

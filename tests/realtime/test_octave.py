@@ -152,10 +152,10 @@ def rows_of(name, values):
 def test_a_controller_in_octave(octave, tmp_path, inside):
     robot = dy.load("stanford")
     plan = dy.trajectory.quintic([0.4] * 6, np.linspace(0.5, 0.8, 6), 0.1) if inside else None
-    inner = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
+    inner = dy.control.ComputedTorque.from_bandwidth(robot, 8.0, integral=True)
     law = Law(inner, robot, 0.005, plan, limit=60.0, velocity="difference")
     files = dy.export_controller(
-        inner, robot, tmp_path, reference=plan, limit=60.0, velocity="difference", target="matlab"
+        robot, inner, tmp_path, reference=plan, limit=60.0, velocity="difference", target="matlab"
     )
     stem = "stanford_computedtorque"
     assert {f"{stem}_init.m", f"{stem}_step.m", f"{stem}_test.m"} <= {f.name for f in files}

@@ -29,13 +29,15 @@ def other(robot):
 CONTROLLERS = {
     "pid": lambda r: control.JointPID.from_bandwidth(r, 8.0, integral=True, limit=[50, np.inf]),
     "point": lambda r: control.PointToPoint(np.float32(0.1), [np.float64(1 / 3), 2]),
-    "torque": lambda r: control.ComputedTorque.from_bandwidth(8.0, integral=True, model=other(r)),
+    "torque": lambda r: control.ComputedTorque.from_bandwidth(
+        r, 8.0, integral=True, model=other(r)
+    ),
     "own model": lambda r: control.ComputedTorque(1.0, 1.0, model=r),
     "forward": lambda r: control.FeedForward.from_bandwidth(r, 8.0),
     "adaptive": lambda r: control.SlotineLi.from_bandwidth(
         r, 8.0, 0.1, adapt=("*.m",), start_from=r.parameters.values / 3
     ),
-    "task": lambda r: control.TaskSpace.from_bandwidth(8.0, task=[True, True, *[False] * 4]),
+    "task": lambda r: control.TaskSpace.from_bandwidth(r, 8.0, task=[True, True, *[False] * 4]),
     "impedance": lambda r: control.Impedance(stiffness=100.0, damping=20.0, task="position"),
 }
 PLANS = {
@@ -56,7 +58,7 @@ PLANS = {
 
 def exported(folder, controller, robot, **options):
     return {
-        f.name: f.read_bytes() for f in dy.export_controller(controller, robot, folder, **options)
+        f.name: f.read_bytes() for f in dy.export_controller(robot, controller, folder, **options)
     }
 
 
@@ -121,7 +123,7 @@ def test_other_targets(tmp_path, monkeypatch, target):
 @pytest.mark.thorough
 def test_by_hand_in_a_process_of_its_own(tmp_path):
     robot = dy.load("scara")
-    law = control.ComputedTorque.from_bandwidth(8.0, integral=True, model=other(robot))
+    law = control.ComputedTorque.from_bandwidth(robot, 8.0, integral=True, model=other(robot))
     plan = trajectory.via(np.outer([0, 0.3, 0.1], np.arange(1, 4) / 6), [0, 0.4, 0.9])
     files = exported(tmp_path / "a", law, robot, reference=plan, dtype="float32", trig="own")
     command = [sys.executable, "regenerate.py", str(tmp_path / "b")]
@@ -137,7 +139,7 @@ def test_by_hand_in_a_process_of_its_own(tmp_path):
 @pytest.mark.parametrize("target", ["c", "matlab", "casadi", "ros2"])
 def test_every_file_of_text_says_whence_it_is(tmp_path, target):
     robot = dy.load("planar-2link")
-    law = control.ComputedTorque.from_bandwidth(8.0, model=other(robot))
+    law = control.ComputedTorque.from_bandwidth(robot, 8.0, model=other(robot))
     files = exported(tmp_path, law, robot, reference=PLANS["via"](robot), target=target)
     texts = {name: b.decode() for name, b in files.items() if not name.endswith(".casadi")}
     assert {"_robot.toml", "_model.toml", "_reference.json"} < {
@@ -290,7 +292,7 @@ def test_one_hash_of_a_model(tmp_path):
 
     robot = dy.load("planar-2link")
     robot.export("fk", directory=tmp_path / "a")
-    dy.export_controller(control.JointPID(kp=1.0), robot, tmp_path / "b")
+    dy.export_controller(robot, control.JointPID(kp=1.0), tmp_path / "b")
     wanted = f"Model {model_hash(robot.chain)[:16]}"
     assert wanted in (tmp_path / "a" / "planar_2link.h").read_text()
     assert wanted in (tmp_path / "b" / "README.md").read_text()

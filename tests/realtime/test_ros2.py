@@ -22,7 +22,7 @@ from dynamis.realtime.ros2 import quoted
 
 HERE = Path(__file__).parent / "ros2"
 ARM = dy.load("planar-2link")
-LAW = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
+LAW = dy.control.ComputedTorque.from_bandwidth(ARM, 8.0, integral=True)
 MOVE = dy.trajectory.quintic([0.1, -0.2], [0.6, 0.3], 0.6)
 DT, STEM = 0.005, "planar_2link_computedtorque"
 NEW = "-DHANDLES_SINCE_JAZZY"
@@ -46,7 +46,7 @@ NAMES = [*HOSTILE, "'", "# no comment", "{x}", "\x00\x85", "- a", "joint_1", ""]
 
 
 def written(folder, robot=ARM, law=LAW, **options):
-    files = dy.export_controller(law, robot, folder, DT, target="ros2", **options)
+    files = dy.export_controller(robot, law, folder, DT, target="ros2", **options)
     return {file.name: file.read_text(encoding="utf-8") for file in files}
 
 
@@ -263,5 +263,5 @@ def test_quoted_names_stay_what_they_are(name):
 
 def test_rates_are_whole_numbers(tmp_path):
     with pytest.raises(OptionError, match=r"333\.333 Hz.*whole number.*\n?.*sample_time=1/333"):
-        dy.export_controller(LAW, ARM, tmp_path, 0.003, target="ros2")
+        dy.export_controller(ARM, LAW, tmp_path, 0.003, target="ros2")
     assert not list(tmp_path.iterdir())

@@ -43,7 +43,7 @@ def law(arm):
     rng = np.random.default_rng(2)
     a, b = 0.1 * rng.normal(size=(2, 6, 4))
     move = dy.trajectory.fourier(a, b, 5.0, [0.2, -1.3, 1.2, -0.9, 0.7, 0.1])
-    return Law(dy.control.ComputedTorque.from_bandwidth(10.0), arm, 0.005, move)
+    return Law(dy.control.ComputedTorque.from_bandwidth(arm, 10.0), arm, 0.005, move)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_controller_knows_friction_under_load(tmp_path, trig):
     """Identified friction under load acts in the C as in Python, at the desired velocity."""
     robot = rubbing(dy.load("puma560"), "smooth", 0.12, viscous=(2.0, 3.0), coulomb=1.0)
     move = dy.trajectory.quintic(np.zeros(6), 0.5 * np.ones(6), 0.5)
-    law = Law(dy.control.ComputedTorque.from_bandwidth(10.0), robot, 0.005, move)
+    law = Law(dy.control.ComputedTorque.from_bandwidth(robot, 10.0), robot, 0.005, move)
     run = dy.simulate(robot, 0.5, 1e-3, q0=np.zeros(6), controller=law, drives=False)
     compiled, samples = Library(law, tmp_path, "float64", trig), slice(0, -1, 5)
     compiled.start(run.q[0], run.qd[0])

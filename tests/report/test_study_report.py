@@ -155,7 +155,7 @@ def test_limits_that_some_arms_pass_are_named():
     arm = dy.Robot(dataclasses.replace(model, links=links))
     found = dy.study(
         arm, 1.0, vary=dy.Scatter(arm, mass=0.1), samples=20, measure="peak_torque", threads=1,
-        controller=dy.control.ComputedTorque.from_bandwidth(20.0),
+        controller=dy.control.ComputedTorque.from_bandwidth(arm, 20.0),
         reference=dy.trajectory.quintic([0.0, 0.0], [1.0, 1.0], 1.0),
     )  # fmt: skip
     said = " ".join(answer(found))

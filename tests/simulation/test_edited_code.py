@@ -192,7 +192,7 @@ def test_gains_change_neither_the_key_nor_the_program(name):
 
 def test_a_compiled_function_is_stored_and_found_by_its_program(arm):
     def made(factor):
-        return dy.compile(lambda arm, q: [factor * x for x in arm.gravity_torque(q)], arm)
+        return dy.compile(arm, lambda arm, q: [factor * x for x in arm.gravity_torque(q)])
 
     one = made(1.0)(Q0)
     assert len(cache.entries()) == 1

@@ -141,7 +141,7 @@ def test_a_law_that_needs_the_time_is_told_it_or_refused(arm, tmp_path):
     np.testing.assert_allclose(seen.tau, want, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(seen.tau, replayed(inside, seen, seen.t[:, None]).tau)
     with pytest.raises(OptionError, match=r"sample\.t, but the law is not told the time"):
-        dy.export_controller(Timed(), arm, tmp_path / "c", DT)
+        dy.export_controller(arm, Timed(), tmp_path / "c", DT)
     assert not (tmp_path / "c").exists()
 
 

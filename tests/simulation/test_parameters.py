@@ -30,7 +30,7 @@ WORN = {"losses": (), "effects": ("springs", "loads", "by direction", "under loa
 def test_a_study_that_varies_nothing_is_the_simulation(worn):
     robot = with_links(dy.load("planar-2link"), lambda link, i: replace(link, drive=LOSSY))
     robot = dressed(robot, worn)
-    law = dy.control.ComputedTorque.from_bandwidth(20.0, friction="none")
+    law = dy.control.ComputedTorque.from_bandwidth(robot, 20.0, friction="none")
     move = dy.trajectory.quintic([0.0, 0.0], [0.4, -0.3], duration=0.2)
     run = dy.simulate(robot, 0.2, controller=law, reference=move)
     study = dy.study(

@@ -36,7 +36,7 @@ def test_a_run_shows_its_paths_and_charts_beside_the_arm(tab):
     robot = session.robot
     stretch = robot.configurations["stretch"]
     way = dy.trajectory.quintic(session.q, stretch, 1.0)
-    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    law = dy.control.ComputedTorque.from_bandwidth(robot, 20.0)
     run = dy.simulate(robot, 1.0, 0.01, q0=session.q, controller=law, reference=way)
     nodes = session.client.scene._handle_from_node_name
     assert not view.panel.visible and "/run/desired" not in nodes

@@ -59,7 +59,7 @@ def test_a_measure_may_write_into_its_run():
         run.reference.q[...] = 1.0
         return run.tau[-1]
 
-    law = dy.control.ComputedTorque.from_bandwidth(10.0)
+    law = dy.control.ComputedTorque.from_bandwidth(ROBOT, 10.0)
     plain, written = (
         dy.study(ROBOT, controller=law, reference=MOVE, dt=0.01, measure=f, samples=2)
         for f in (last, writes)

@@ -158,16 +158,16 @@ def test_a_long_table_inside_a_controller_is_said(tmp_path):
     move = via(np.column_stack([t, 0.0 * t]), t)
     with pytest.warns(DynamisWarning, match=r"202 knots.*simplified\(1e-4\)"):
         dy.export_controller(
-            dy.control.JointPID(1.0), ARM, tmp_path, reference=move, target="matlab"
+            ARM, dy.control.JointPID(1.0), tmp_path, reference=move, target="matlab"
         )
 
 
 def test_a_function_is_no_reference_of_exported_code(tmp_path):
     law = dy.control.ComputedTorque(1.0, 1.0)
     with pytest.raises(DynamisError, match=r"(?s)runs in Python only.*from_function\(function, "):
-        dy.export_controller(law, ARM, tmp_path / "out", reference=lambda t: t)
+        dy.export_controller(ARM, law, tmp_path / "out", reference=lambda t: t)
     with pytest.raises(DynamisError, match=r"(?s)runs in Python only.*step\(self, arm, sample\)"):
-        dy.export_controller(lambda t, q, qd: q, ARM, tmp_path / "out")
+        dy.export_controller(ARM, lambda t, q, qd: q, tmp_path / "out")
 
 
 @pytest.mark.parametrize("head", ["t,q1 [grad],q2 [deg]", "t,q1 [grad],q2 [grad]"])

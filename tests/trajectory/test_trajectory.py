@@ -135,7 +135,7 @@ def test_it_compiles_with_an_arm(name, compiled):
     def torque(arm, t):
         return arm.inverse_dynamics(*motion.at(t[0], arm))
 
-    machine = dy.compile(torque, robot, sizes={"t": 1})
+    machine = dy.compile(robot, torque, sizes={"t": 1})
     t = np.linspace(-0.2, motion.duration + 0.2, 50)
     assert np.allclose(machine(t[:, None]), robot.inverse_dynamics(*motion(t)), atol=1e-9)
 

@@ -197,7 +197,7 @@ def exported_law(name: str) -> dict[str, np.ndarray]:
     robot, law = dy.load("planar-2link"), CONTROLLERS[name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
-        dy.export_controller(law, robot, path, 0.005, trig="own", velocity="difference", jump=0.5)
+        dy.export_controller(robot, law, path, 0.005, trig="own", velocity="difference", jump=0.5)
         sources = [p for p in sorted(path.rglob("*.c")) if not re.search("test|loop|main", p.name)]
         found = {p.name: text(program_text(p)) for p in sources}
         found["torque"] = replayed(sources, path, robot.n)

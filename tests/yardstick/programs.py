@@ -127,7 +127,7 @@ def closed_arms() -> dict[str, Callable[[], dy.Robot]]:
 
 LAWS: dict[str, Callable[[dy.Robot], object]] = {
     "slotine-li": lambda robot: dy.control.SlotineLi.from_bandwidth(robot, 20.0, 1.0),
-    "computed-torque": lambda robot: dy.control.ComputedTorque.from_bandwidth(20.0),
+    "computed-torque": lambda robot: dy.control.ComputedTorque.from_bandwidth(robot, 20.0),
     "feed-forward": lambda robot: dy.control.FeedForward.from_bandwidth(robot, 20.0),
     "joint-pid": lambda robot: dy.control.JointPID.from_bandwidth(robot, 20.0),
 }

@@ -13,6 +13,7 @@ from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRICES
 from ..dynamics import equation
 from ..errors import DynamisError, ShapeError, SingularError, shown
 from ..interop.rigid_tree import NotRepresentableError, slides
+from ..model.model import NO_FORCES
 from ..robot import Robot
 from ..spatial.functions import MATH
 from .closed import (
@@ -196,7 +197,7 @@ def peer_rows(robot: Robot, states: SampledStates, name: str) -> list[Row]:
     if not installed(name):
         return [Row(name, "all", None, PEER_LIMIT, f"not installed: pip install {peer.package}")]
     source = f"{name} {metadata.version(peer.package)}"
-    bare = Robot(replace(robot.model, springs=(), loads=()))  # no peer is given these
+    bare = Robot(replace(robot.model, **NO_FORCES))  # no peer is given these
     twin = bare if peer.has_friction(bare) else without_friction(bare)
     try:  # one engine per sample where a centre of mass slides
         theirs = [peer.build(twin, x) for x in (states.q if slides(twin.chain) else states.q[:1])]
@@ -257,7 +258,7 @@ def closed_rows(robot: Robot, s: Numbers, names: Sequence[str]) -> list[Row]:
     M, v = robot.mass_matrix(q), s["v"]
     energy = partial(np.einsum, "si,sij,sj->s", 0.5 * v, M, v)
     rows.append(_row("mass matrix", "kinetic energy", energy, robot.kinetic_energy(q, qd)))
-    bare = without_friction(Robot(replace(robot.model, springs=(), loads=())))
+    bare = without_friction(Robot(replace(robot.model, **NO_FORCES)))
     ours = bare.forward_dynamics(q, qd, tau)
     for name in names:
         rows.append(_closed_peer_row(bare, name, s, ours))

@@ -164,12 +164,12 @@ def base_parameters(
     between = "a number between 0 and 1"
     tolerance = number(tolerance, "tolerance", between, lambda x: 0.0 < x < 1.0)
     names = parameter_names(robot.model)  # raises for a centre of mass that moves in its link
-    springs = sum(len(spring.coefficients) for spring in robot.model.springs)
-    size = BODY * len(robot.model.links) if inertial_only else len(names) - springs
+    forces = sum(len(force.coefficients) for force in robot.model.forces)
+    size = BODY * len(robot.model.links) if inertial_only else len(names) - forces
     Y = random_regressor(robot)
     Y = Y if left_out is None else np.where(left_out, 0.0, Y)
     found = groupings(robot, Y, size, tolerance, left_out)
-    if springs and not inertial_only:
+    if forces and not inertial_only:
         found, size = with_springs(found, Y, tolerance), len(names)
     matrix = np.zeros((len(found.columns), len(names)))
     matrix[:, :size] = found.matrix

@@ -11,7 +11,7 @@ from ..ik.driven import assembly, random_motion
 from ..lazy import installed
 from ..model.chain import Chain
 from ..model.conventions import CONVENTIONS
-from ..model.model import Model
+from ..model.model import NO_FORCES, Model
 from ..model.parameters import parameter_names, parameter_places
 from ..model.places import JOINT_NAMES, Place, joint_places, places
 from ..model.quantity import Expression
@@ -336,7 +336,7 @@ class Groupings(NamedTuple):
         if self.recipe is not None and has_symbols(model) and installed("sympy"):
             from .symbolic import symbolic_forms
 
-            first = len(parameter_names(replace(model, springs=())))
+            first = len(parameter_names(replace(model, **NO_FORCES)))
             arm = tuple(j for j in self.columns if j < first)  # springs come last
             for k, form in enumerate(symbolic_forms(model, self.recipe, arm)):
                 forms[k] = form | {j: x for j, x in forms[k].items() if j >= first}

@@ -53,7 +53,7 @@ def simulation_figures(robot: Robot) -> Iterator[Figure]:
             yield timed(GROUP, what, robot.name, stepper.go, peer.go, **given)
     yield _ensemble(viscous, start, free, f"RK4 step of one of {ARMS} arms")
     yield _ensemble(robot, start, held, f"RK4 step of one of {ARMS} arms with static friction")
-    cycle = control_cycle(robot, ComputedTorque.from_bandwidth(50.0, integral=True))
+    cycle = control_cycle(robot, ComputedTorque.from_bandwidth(robot, 50.0, integral=True))
     what, (ours, theirs, error) = "one control cycle, computed torque with integral", cycle
     yield Figure(GROUP, what, robot.name, ours, "in Python", theirs, error=error)
 

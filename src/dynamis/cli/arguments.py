@@ -429,8 +429,9 @@ class Control:
         if gains:
             return law(**gains, **more)
         w = BANDWIDTH if self.bandwidth is None else self._values(arm, "bandwidth", name, law)
-        seen = "robot" in inspect.signature(law.from_bandwidth).parameters  # gains are torques
-        return law.from_bandwidth(arm, w, q=q, **more) if seen else law.from_bandwidth(w, **more)
+        if "q" in inspect.signature(law.from_bandwidth).parameters:  # gains are torques
+            more["q"] = q
+        return law.from_bandwidth(arm, w, **more)
 
     def words(self, law: Any, usual: str | None = None) -> str:
         """The law in words, with its bandwidth unless gains were given."""

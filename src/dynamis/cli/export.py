@@ -101,4 +101,4 @@ def _controller(
         raise OptionError("--optimise is an option of functions", "leave it or --controller out")
     if "reference" in options:
         options = options | {"reference": from_file(options["reference"], arm)}
-    return export_controller(law, arm, options.pop("directory"), **options)
+    return export_controller(arm, law, options.pop("directory"), **options)

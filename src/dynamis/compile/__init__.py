@@ -1,4 +1,4 @@
-"""dy.compile(function, robot, sizes=None): machine code of a function of one's own.
+"""dy.compile(robot, function, sizes=None): machine code of a function of one's own.
 
 `function(arm, q, ...)` is called once, with symbols. Its first parameter is the arm, the others are
 vectors as long as q; `sizes={"weight": 1}` gives another length, and a scalar is then `weight[0]`.
@@ -10,7 +10,7 @@ arrays and broadcasts over samples like every method of a Robot, with out=, thre
         return weight[0] * sum(t * v for t, v in zip(tau, qd))
 
     robot = dy.load("planar-rr")
-    call = dy.compile(power, robot, sizes={"weight": 1})
+    call = dy.compile(robot, power, sizes={"weight": 1})
     call([0.3, 0.2], [1.0, -1.0], [0.5])                    # one number
     call(np.zeros((1000, 2)), np.ones((1000, 2)), [0.5])    # (1000,)
 

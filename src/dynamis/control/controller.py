@@ -131,24 +131,32 @@ class Block(ABC):
     @classmethod
     def _designed(
         cls,
+        robot: "Robot | None",
         options: Mapping[str, Any],
         bandwidth: Gain,
         damping: Gain,
         inertia: np.ndarray | None = None,
         integral: bool = False,
         names: Sequence[str] = ("kp", "kd", "ki"),
+        rows: int | None = None,
     ) -> Self:
         """With poles at `bandwidth`, two or three with integral; `options` are other fields.
 
-        With `inertia` the gains are torques, else accelerations.
+        With `inertia` the gains are torques, else accelerations: one per drive of the robot or per
+        row of a task. A call in the order of version 0.2 may have no robot to hold them to.
         """
         check_sampling(bandwidth, options.get("sample_time"))
         poles = third_order if integral else second_order
-        gains: Iterable[Any] = poles(bandwidth, damping)
+        gains: Sequence[Any] = poles(bandwidth, damping)
         if inertia is not None:
             gains = for_inertia(tuple(gains), inertia)
+        elif robot is not None:
+            check_count(gains, len(robot.driven) if rows is None else rows)
         given = dict(zip(names, gains, strict=False))
-        return cls(**given, **passed_on(options, cls, *given))
+        law = cls(**given, **passed_on(options, cls, *given))
+        if robot is not None:
+            law.gains(robot)  # refuses what does not fit the robot
+        return law
 
     @property
     def options(self) -> tuple[Any, ...]:
@@ -465,14 +473,18 @@ def joint_inertia(robot: "Robot", q: "ArrayLike | None" = None) -> np.ndarray:
     return np.diagonal(robot.mass_matrix(one_position(robot, q))).copy()
 
 
-def for_inertia(gains: tuple[Gain, ...], inertia: np.ndarray) -> list[tuple[float, ...]]:
-    """Gains of a unit inertia, each times the inertia it has to move."""
-    size = len(inertia)
+def check_count(gains: Iterable[Gain], size: int) -> None:
+    """Refuse gains that are neither one number nor `size` of them."""
     for gain in gains:
         if np.shape(gain) not in ((), (size,)):
             raise ShapeError(
                 f"bandwidth or damping has {np.size(gain)} numbers, expected one or {size}"
             )
+
+
+def for_inertia(gains: tuple[Gain, ...], inertia: np.ndarray) -> list[tuple[float, ...]]:
+    """Gains of a unit inertia, each times the inertia it has to move."""
+    check_count(gains, len(inertia))
     return [tuple((inertia * np.asarray(gain)).tolist()) for gain in gains]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import checked, strict
+from ..arguments import checked, formerly, no_robot, strict
 from ..robot.arm import Arm
 from .controller import (
     Compensating,
@@ -62,7 +62,8 @@ class JointPID(Controller):
 
         What the other joints do is a disturbance to such a loop: the poles hold near q, at rest.
         """
-        return cls._designed(options, bandwidth, damping, joint_inertia(robot, q), integral)
+        inertia = joint_inertia(robot, q)
+        return cls._designed(robot, options, bandwidth, damping, inertia, integral)
 
     @property
     def needs_model(self) -> bool:
@@ -112,9 +113,12 @@ class PointToPoint(Compensating):
 
     @classmethod
     @checked
-    def from_bandwidth(cls, bandwidth: Gain, damping: Gain = 1.0, **options: Any) -> "PointToPoint":
+    @formerly(no_robot)
+    def from_bandwidth(
+        cls, robot: "Robot", bandwidth: Gain, damping: Gain = 1.0, **options: Any
+    ) -> "PointToPoint":
         """Both poles of every joint at `bandwidth` (rad/s); `options` are the other fields."""
-        return cls._designed(options, bandwidth, damping)
+        return cls._designed(robot, options, bandwidth, damping)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
         """Torques of this sample, and the state after it."""
@@ -149,11 +153,17 @@ class ComputedTorque(Compensating):
 
     @classmethod
     @checked
+    @formerly(no_robot)
     def from_bandwidth(
-        cls, bandwidth: Gain, damping: Gain = 1.0, integral: bool = False, **options: Any
+        cls,
+        robot: "Robot",
+        bandwidth: Gain,
+        damping: Gain = 1.0,
+        integral: bool = False,
+        **options: Any,
     ) -> "ComputedTorque":
         """Poles of every joint at `bandwidth` (rad/s), three with integral, else two."""
-        return cls._designed(options, bandwidth, damping, integral=integral)
+        return cls._designed(robot, options, bandwidth, damping, integral=integral)
 
     def start(self, arm: Arm, sample: Sample) -> Values:
         """The integral of the error."""
@@ -203,7 +213,7 @@ class FeedForward(Compensating):
         cls, robot: "Robot", bandwidth: Gain, damping: Gain = 1.0, q: Any = None, **options: Any
     ) -> "FeedForward":
         """Gains for the inertia each joint sees at q (zero if not given)."""
-        return cls._designed(options, bandwidth, damping, joint_inertia(robot, q))
+        return cls._designed(robot, options, bandwidth, damping, joint_inertia(robot, q))
 
     def step(self, arm: Arm, sample: Sample) -> Step:
         """Torques of this sample, and the state after it."""

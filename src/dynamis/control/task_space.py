@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, passed_on, strict
+from ..arguments import checked, formerly, no_robot, passed_on, strict
 from ..dynamics.forward_dynamics import factor, substitute
 from ..errors import OptionError
 from ..ik.target import task_mask
@@ -101,9 +101,14 @@ class TaskSpace(ToolController):
 
     @classmethod
     @checked
-    def from_bandwidth(cls, bandwidth: Gain, damping: Gain = 1.0, **options: Any) -> "TaskSpace":
+    @formerly(no_robot)
+    def from_bandwidth(
+        cls, robot: "Robot", bandwidth: Gain, damping: Gain = 1.0, **options: Any
+    ) -> "TaskSpace":
         """Both poles of every row of the task at `bandwidth` (rad/s)."""
-        return cls._designed(options, bandwidth, damping)
+        task = check_task(options.get("task"))
+        rows = None if robot is None else len(task_rows(robot, task))
+        return cls._designed(robot, options, bandwidth, damping, rows=rows)
 
     @property
     def options(self) -> tuple[Any, ...]:
@@ -179,7 +184,7 @@ class Impedance(ToolController):
         damped = mobility + law.singular_damping**2 * np.eye(len(J))
         inertia = np.diagonal(np.linalg.inv(damped))
         names = ("stiffness", "damping")
-        return cls._designed(options, bandwidth, damping, inertia, names=names)
+        return cls._designed(robot, options, bandwidth, damping, inertia, names=names)
 
     @property
     def options(self) -> tuple[Any, ...]:

@@ -265,8 +265,10 @@ def controllers(robot: Robot, known: dict[str, Any]) -> Chapter:
     move = via([ready, ready + there, ready - there, ready], [0.0, 1.5, 3.5, 5.0])
     laws = {
         "joint PID": JointPID.from_bandwidth(robot, BANDWIDTH, q=ready, integral=True),
-        "point to point": PointToPoint.from_bandwidth(BANDWIDTH, model=model),
-        "computed torque": ComputedTorque.from_bandwidth(BANDWIDTH, integral=True, model=model),
+        "point to point": PointToPoint.from_bandwidth(robot, BANDWIDTH, model=model),
+        "computed torque": ComputedTorque.from_bandwidth(
+            robot, BANDWIDTH, integral=True, model=model
+        ),
     }
     sensors = Sensors(encoder=2 * np.pi / COUNTS, velocity_filter=60.0)
     runs = {
@@ -317,7 +319,7 @@ def code(robot: Robot, known: dict[str, Any]) -> Chapter:
     with tempfile.TemporaryDirectory() as folder:
         for trig in TRIGS:
             files = export_controller(
-                known["law"], robot, Path(folder) / trig, SAMPLE_TIME, trig=trig
+                robot, known["law"], Path(folder) / trig, SAMPLE_TIME, trig=trig
             )
             lines = sum(len(f.read_text().splitlines()) for f in files if f.suffix in (".c", ".h"))
             said = "no C compiler here" if compiler is None else _tested(files[0].parent, compiler)

@@ -27,15 +27,15 @@ ONES = ((1.0, 1.0, 1.0),) * 3
 def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, acting: Collection[str] = ()) -> Chain:
     """The chain that gives the same torques with fewer operations.
 
-    Links on which something acts must turn: springs, and the forces named in `acting`, a "wrench"
-    on the tool or "link_forces".
+    Links on which something acts must turn: forces of the model, and those named in `acting`, a
+    "wrench" on the tool or "link_forces".
     """
     shifts = _shifts(chain) if "slide" in steps else [0.0] * len(chain.joints)
     chain = slid(chain, shifts)
     if "regroup" in steps:
         arms = {j.parent for j in chain.joints if any(j.placement.p)}
         chain = regrouped(chain, by_moments=arms, shifts=shifts)
-    joints, turned = [], {link for x in (*chain.springs, *chain.closures) for link, _ in x.ends}
+    joints, turned = [], {link for x in (*chain.forces, *chain.closures) for link, _ in x.ends}
     if "wrench" in acting:
         turned.add(chain.tip)
     if "link_forces" in acting:
@@ -149,11 +149,9 @@ def slid(chain: Chain, shifts: list[float]) -> Chain:
     tool = chain.tool
     if shifts[chain.tip] != 0.0:
         tool = Frame(tool.R, _slid(tool.p, shifts[chain.tip]))
-    springs = tuple(
-        spring._replace(
-            ends=tuple((i, _slid(p, shifts[i]) if i >= 0 else p) for i, p in spring.ends)
-        )
-        for spring in chain.springs
+    forces = tuple(
+        x._replace(ends=tuple((i, _slid(p, shifts[i]) if i >= 0 else p) for i, p in x.ends))
+        for x in chain.forces
     )
     closures = tuple(
         closure._replace(
@@ -163,7 +161,7 @@ def slid(chain: Chain, shifts: list[float]) -> Chain:
         )
         for closure in chain.closures
     )
-    moved = {"joints": tuple(joints), "bodies": tuple(bodies), "springs": springs}
+    moved = {"joints": tuple(joints), "bodies": tuple(bodies), "forces": forces}
     return replace(chain, tool=tool, closures=closures, **moved)
 
 

@@ -47,11 +47,11 @@ def closed(chain: Chain, method: str) -> Closed:
 
 def over(
     alphabet: Alphabet, algorithm: Any, chain: Chain, *arguments: Sequence[Any],
-    springs: tuple = (), **options: Any,
+    forces: tuple = (), **options: Any,
 ) -> Any:  # fmt: skip
     """A scalar-generic algorithm of the rigid arm over polynomials; flat results only."""
     lifted = [[alphabet.of(x) for x in values] for values in arguments]
-    scalars = converted(replace(frictionless(chain), springs=springs), alphabet.of)
+    scalars = converted(replace(frictionless(chain), forces=forces), alphabet.of)
     result = algorithm(scalars, *lifted, fn=alphabet.functions(), **options)
     if isinstance(result, (list, tuple)):
         return [alphabet.of(x) for x in result]
@@ -64,7 +64,7 @@ def frictionless(chain: Chain) -> Chain:
     motors = tuple(
         Motor(m.row, 1.0, m.inertia, 0.0, 0.0, 0.0, 1.0, coupled=False) for m in chain.motors
     )
-    return replace(chain, resistances=(none,) * chain.links, motors=motors, springs=(), loads=())
+    return replace(chain, resistances=(none,) * chain.links, motors=motors, forces=(), loads=())
 
 
 def _split(tau: Row, qd: list, qdd: list) -> Closed:
@@ -256,7 +256,7 @@ def _lengths(chain: Chain, groups: Mapping[Any, int]) -> list[tuple[Any, Any]]:
     x = [sp.sympify(plain(a)) for a in coupling.positions(chain, q)]
     own = converted(chain, plain).springs
     alphabet = Alphabet(BUDGET)
-    squares = iter(over(alphabet, springs.squared_lengths, chain, q, springs=chain.springs))
+    squares = iter(over(alphabet, springs.squared_lengths, chain, q, forces=chain.springs))
     return [
         (s, x[s.joint] if s.joint >= 0 else sp.sqrt(readable(next(squares), groups))) for s in own
     ]

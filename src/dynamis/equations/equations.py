@@ -18,6 +18,7 @@ import sympy as sp
 from ..arguments import checked, choice, is_whole, known_options, number, one_of, strict
 from ..compile.arrays import as_batch, batch_shape
 from ..dynamics import kinematics
+from ..dynamics.elements import EFFECTS
 from ..errors import OptionError, SymbolError, counted, shown, warn
 from ..lazy import cached_property
 from ..model.model import Model
@@ -31,7 +32,7 @@ from .recursion import QUANTITIES, Recursion, recursion, single
 from .scalars.polynomial import Polynomial, TooLongError
 from .scalars.scalars import coordinates, exactly, model_symbols, symbolic_chain
 from .scalars.simplify import readable, tidy
-from .show import html, joined, latex, line, matrix_lines, text
+from .show import html, joined, latex, line, lines, matrix_lines, text
 
 if TYPE_CHECKING:
     from .derivation.steps import Derivation
@@ -89,6 +90,9 @@ class Equations:
         self.symbols = tuple(model_symbols(self.model).values())
         self.values = {sp.Symbol(k, real=True): v for k, v in self.model.values.items()}
         self.chain = symbolic_chain(self.model)
+        unwritten = [x.name for x in EFFECTS if x.name not in TERMS and x.acts(self.chain)]
+        if unwritten:
+            raise OptionError(f"the {unwritten[0]}s of {model.name!r} are not written as equations")
         self._functions: dict[str, Callable[..., Any]] = {}  # of `evaluate`, once they are made
 
     # -- closed forms ---------------------------------------------------------------------------
@@ -192,8 +196,12 @@ class Equations:
         velocity = forms.velocity_torque(self._closed.c, i, list(self.qd), self._groups)
         inertial = [self.M[i, j] * self.qdd[j] for j in range(self.n)]
         rigid = [*inertial, *sp.Add.make_args(velocity), self.g[i]]
+        return [*rigid, *self._forces(i, sp.Add(*rigid))]
+
+    def _forces(self, i: int, rigid: Any) -> list[Any]:
+        """Torques of all that acts on a rigid arm which takes `rigid`: friction, springs, loads."""
         held: list[Any] = [self.spring[i], self.load[i]]
-        return [*rigid, self.friction[i], *held, *self._loaded(i, sp.Add(*rigid, *held))]
+        return [self.friction[i], *held, *self._loaded(i, sp.Add(rigid, *held))]
 
     def _loaded(self, i: int, carried: Any) -> list[Any]:
         """Friction of a joint that transmits `carried`: s |T|."""
@@ -303,9 +311,7 @@ class Equations:
             warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
         if name != "tau":
             return total
-        i = indices[0]
-        carried: Any = total + self.spring[i] + self.load[i]
-        return carried + sum(self._loaded(i, carried), self.friction[i])
+        return sp.Add(total, *self._forces(indices[0], total))
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", self.TERMS)
@@ -404,6 +410,10 @@ class Equations:
 
     def _repr_html_(self) -> str:
         return html(self)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """(left side, right side) of every equation, in LaTeX."""
+        return lines(self)
 
     def __str__(self) -> str:
         besides = [name for name in ("spring", "load") if getattr(self.chain, f"{name}s")]

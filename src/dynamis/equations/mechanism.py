@@ -28,7 +28,7 @@ from .equations import Equations
 from .recursion import Recursion
 from .render.formula import plain
 from .render.math import entries
-from .show import line, subscripts
+from .show import line, mechanism_lines, subscripts
 
 QUANTITIES = ("tau", "M", "C", "g", "phi", "J", "bias", "Z", "gamma", "f")
 NEEDS = {  # what of a state must keep the loops closed
@@ -337,6 +337,9 @@ class MechanismEquations(Equations):
         return derivation(self.model, self.method, state)
 
     # -- shown ----------------------------------------------------------------------------------
+
+    def _lines(self) -> list[tuple[str, str]]:
+        return mechanism_lines(self)
 
     def written(self) -> list[tuple[str, list[tuple[str, Any]]]]:
         """(title, (LaTeX name, expression or matrix)) of everything shown, in order."""

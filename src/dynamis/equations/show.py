@@ -81,9 +81,7 @@ MATRICES = (("M", "M"), ("C", "C"), ("g", "g"), ("friction", r"\tau_{\mathrm{f}}
 
 
 def lines(equations: Any) -> list[tuple[str, str]]:
-    """(left side, right side) of every equation, in LaTeX; zeros left out."""
-    if equations.model.closures:
-        return _mechanism_lines(equations)
+    """(left side, right side) of every equation of an arm, in LaTeX; zeros left out."""
     if not equations.is_closed:
         return _recursion_lines(equations.recursion) + _elastic_lines(equations)
     rows = [(rf"\tau_{{{i + 1}}}", written(x)) for i, x in enumerate(equations.tau)]
@@ -116,7 +114,7 @@ def _recursion_lines(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[str, str]]:
     return [(symbol_latex(str(name)), _in_full(value)) for name, value in pairs]
 
 
-def _mechanism_lines(equations: Any) -> list[tuple[str, str]]:
+def mechanism_lines(equations: Any) -> list[tuple[str, str]]:
     """Torques of the tree, conditions, and what they give: matrices entry by entry."""
     tree = equations.tree
     rows = [] if tree.is_closed else _recursion_lines(tree.recursion.steps)
@@ -144,14 +142,14 @@ def _with_index(letter: str, below: str) -> str:
 
 def latex(equations: Any) -> str:
     """One aligned block."""
-    rows = " \\\\\n".join(f"{left} &= {right}" for left, right in lines(equations))
+    rows = " \\\\\n".join(f"{left} &= {right}" for left, right in equations._lines())
     return f"\\begin{{aligned}}\n{rows}\n\\end{{aligned}}"
 
 
 def html(equations: Any) -> str:
     """Name and equations as MathML."""
     parts = [f"<h3>{escape(equations.robot_name)}, {escape(equations.method)}</h3>"]
-    for left, right in lines(equations):
+    for left, right in equations._lines():
         inside = mathml(f"{left} = {right}")
         parts.append(f'<div style="overflow-x:auto"><math display="block">{inside}</math></div>')
     return f'<div class="dynamis-equations">{"".join(parts)}</div>'

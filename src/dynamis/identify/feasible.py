@@ -134,9 +134,11 @@ def signs(unknowns: Unknowns) -> np.ndarray:
     Bodies have another rule.
     """
 
+    forces = unknowns.robot.model.forces
+
     def sign(place: Place, name: str) -> int:
-        if place.part == "springs":
-            return int(not name.endswith(".preload"))
+        if place.part == "forces":
+            return int(name.rpartition(".")[2] not in forces[place.index].signed)
         return 0 if place.part == "bodies" else place.sign
 
     return np.array([*map(sign, unknowns.places, unknowns.full_names)])

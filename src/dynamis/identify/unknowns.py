@@ -20,6 +20,7 @@ from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..model.friction import Friction, sides
 from ..model.link import Link
+from ..model.model import NO_FORCES
 from ..model.parameters import parameter_names, parameter_places
 from ..model.places import Place
 from ..model.quantity import resolve
@@ -362,7 +363,7 @@ def unknowns(
     parameters = _Parameters(parameter_names(shaped.model))
     bodies = [*_body_unknowns(shaped, base, parameters)]
     others = [
-        *_spring_unknowns(shaped, parameters),
+        *_force_unknowns(shaped, parameters),
         *_load_unknowns(shaped, parameters),
         *_friction_unknowns(shaped, friction, parameters, sought),
     ]
@@ -403,7 +404,7 @@ class _Parameters:
 
 def _base_parameters(robot: "Robot", rotors: bool) -> BaseParameters:
     """Base parameters of bodies and rotors, without springs and loads, with plain friction."""
-    rigid = robot._with_model(springs=(), loads=())
+    rigid = robot._with_model(**NO_FORCES)
     # a smooth law nearly hides its offset at speed
     plain = alike(robot, FrictionModel("plain").applied(rigid))
     left_out = _nothing_of_loops(plain) if robot.model.closures else None
@@ -436,13 +437,14 @@ def _body_unknowns(
             yield Unknown(name, kind, -1, column, np.where(friction, 0.0, whole))
 
 
-def _spring_unknowns(robot: "Robot", parameters: _Parameters) -> Iterator[Unknown]:
-    """Coefficients of springs; a torsion spring's preload is an offset of its joint."""
-    for spring in robot.model.springs:
-        for coefficient in spring.coefficients:
-            if (spring.kind, coefficient) != ("torsion", "preload"):
-                unit = parameters.unit(name := f"{spring.name}.{coefficient}")
-                yield Unknown(name, "spring", -1, unit, unit)
+def _force_unknowns(robot: "Robot", parameters: _Parameters) -> Iterator[Unknown]:
+    """Coefficients of springs and the like; a torsion spring's preload is a joint's offset."""
+    offsets = {f"{x.name}.preload" for x in robot.model.springs if x.kind == "torsion"}
+    for force in robot.model.forces:
+        for name in (f"{force.name}.{x}" for x in force.coefficients):
+            if name not in offsets:
+                unit = parameters.unit(name)
+                yield Unknown(name, type(force).__name__.lower(), -1, unit, unit)
 
 
 def _load_unknowns(robot: "Robot", parameters: _Parameters) -> Iterator[Unknown]:

@@ -427,4 +427,4 @@ def _compiled_step(problem: IkProblem, mask: tuple[bool, ...]) -> Callable[..., 
         return [*new, *rest]
 
     sizes = {"T": 16, "damping": 1}
-    return compile_function(step, problem.robot, sizes)
+    return compile_function(problem.robot, step, sizes)

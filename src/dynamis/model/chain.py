@@ -8,7 +8,8 @@ tied to the coordinates q by `coupling`: tree positions are coupling q + shift.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import ModelError
 from ..lazy import once
@@ -21,13 +22,16 @@ from ..spatial.vectors import ZERO, Scalars, Vector, Z, unit
 from .closure import Closure
 from .conventions import CONVENTIONS
 from .drive import CIRCUIT, ELASTIC, Drive
+from .force import Force
 from .friction import Friction, sides
 from .law import CONSTANTS, UserLaw
 from .link import Link
 from .model import Model
 from .places import Parts, put
 from .quantity import Values, resolve
-from .spring import Spring
+from .spring import ChainSpring
+
+Kind = TypeVar("Kind")
 
 
 class Joint(NamedTuple):
@@ -165,19 +169,6 @@ class Elasticity(NamedTuple):
     rest: Any = 0.0
 
 
-class ChainSpring(NamedTuple):
-    """A spring: its ends (tree index or -1, point there) or its joint, and what decides its force.
-
-    `coefficients` are those the torque is linear in (see `Spring`), in order.
-    """
-
-    law: str  # "straight", or that of a gas spring
-    ends: tuple[tuple[int, Vector], tuple[int, Vector]]
-    joint: int  # tree index of a torsion spring; -1
-    coefficients: tuple[Any, ...]
-    constants: Mapping[str, Any]
-
-
 class ChainClosure(NamedTuple):
     """Two frames held together: (tree index or -1, frame there), and the length of a rod."""
 
@@ -207,7 +198,7 @@ class Mobility(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """Joints, bodies, friction, motors and springs of one robot, over one kind of scalar."""
+    """Joints, bodies, friction, motors and forces of one robot, over one kind of scalar."""
 
     joints: tuple[Joint, ...]
     bodies: tuple[Body, ...]
@@ -220,7 +211,7 @@ class Chain:
     coupling: tuple[tuple[Any, ...], ...] | None  # (tree, n); None is the identity
     shift: tuple[Any, ...]
     rotors: tuple[int, ...]  # tree index of each joint's rotor body; empty unless full kinetics
-    springs: tuple[ChainSpring, ...] = ()
+    forces: tuple[Any, ...] = ()  # with data of their own, in the order of the model
     loads: tuple[OwnLaw, ...] = ()
     closures: tuple[ChainClosure, ...] = ()
     driven: tuple[int, ...] = ()  # coordinates that controllers see: all, or the drives of loops
@@ -248,6 +239,15 @@ class Chain:
     def links(self) -> int:
         """Number of links of the model (tree joints without the rotors)."""
         return len(self.resistances)
+
+    @property
+    def springs(self) -> tuple[ChainSpring, ...]:
+        """Those of the forces that are springs."""
+        return self.forces_of(ChainSpring)
+
+    def forces_of(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """Forces of one kind."""
+        return tuple(x for x in self.forces if isinstance(x, kind))
 
     @property
     def unbalance(self) -> dict[int, tuple[Any, Any]]:
@@ -293,11 +293,11 @@ def chain(
         _resistance(link.friction, motor, values, fn)
         for link, motor in zip(model.links, motors, strict=True)
     ]
-    springs = [_spring(model, spring, after, base, values, fn) for spring in model.springs]
+    forces = [_force(model, force, after, base, values, fn) for force in model.forces]
     loads = [_own(law) for law in model.loads]
     unbalance = {i: resolve(model.drive(i).unbalance, values, fn) for i in model.unbalanced}
     if parameters is not None:
-        parts = Parts(bodies, resistances, motors, unbalance, springs, loads)
+        parts = Parts(bodies, resistances, motors, unbalance, forces, loads)
         _set_parameters(parts, list(parameters))
     rotors = ()
     if model.rotors == "full":
@@ -312,7 +312,7 @@ def chain(
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
     own = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
     more = {"driven": model.driven, "elastic": _elastic(model, values, fn)}
-    found = Chain(*own, *around, tuple(springs), tuple(loads), **more)
+    found = Chain(*own, *around, tuple(forces), tuple(loads), **more)
     if not model.closures:
         return found
     from ..dynamics.mobility import model_mobility  # which computes with chains
@@ -421,25 +421,18 @@ def _own(law: UserLaw) -> OwnLaw:
     return OwnLaw(law.tape, law.energy, law.linear, coefficients, rest)
 
 
-def _spring(
-    model: Model, spring: Spring, after: list[Frame], base: Frame, values: Values, fn: Functions
-) -> ChainSpring:
-    """A spring with its points in joint frames."""
-    coefficients = tuple(resolve(getattr(spring, x), values, fn) for x in spring.coefficients)
-    if spring.kind == "torsion":
-        rest = {"rest": resolve(spring.rest_angle, values, fn)}
-        joint = model.tree_joint_names.index(str(spring.joint))
-        return ChainSpring("straight", ((-1, ZERO), (-1, ZERO)), joint, coefficients, rest)
+def _force(
+    model: Model, force: Force, after: list[Frame], base: Frame, values: Values, fn: Functions
+) -> Any:
+    """A force with its points in joint frames."""
     ends = []
-    for name, place in ((spring.from_, spring.from_point), (spring.to, spring.to_point)):
-        link = model.link_index(name)
+    for name, place in force.ends.items():
+        link = model.link_index(getattr(force, name))
         frame = base if link < 0 else after[link]
-        ends.append((link, point(frame, resolve(place, values, fn))))
-    names = ("gas_length", "exponent", "lengths", "forces")
-    given = {"rest": spring.rest_length} | {x: getattr(spring, x) for x in names}
-    constants = {k: resolve(v, values, fn) for k, v in given.items() if v is not None}
-    law = "straight" if spring.kind == "linear" else spring.law
-    return ChainSpring(law, (ends[0], ends[1]), -1, coefficients, constants)
+        ends.append((link, point(frame, resolve(getattr(force, place), values, fn))))
+    joints = [model.tree_joint_names.index(getattr(force, name)) for name in force.joints]
+    number = partial(resolve, values=values, fn=fn)
+    return force.on_chain(tuple(ends), joints[0] if joints else -1, number)
 
 
 def _closure(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from .drive import Drive
 from .friction import Friction, coulomb_pair
 from .link import Link
-from .model import GRAVITY, Model
+from .model import FORCES, GRAVITY, Model
 from .schema import is_default, schema
 
 Test = Callable[[Model], bool]
@@ -17,6 +17,10 @@ PASSIVE = "which joints have no drive"
 HELD_BY_URDF = (
     *("joint limits", "velocity limits", "effort limits", "named frames", "joint and link names"),
 )
+
+
+def _any(name: str) -> Test:
+    return lambda model: bool(getattr(model, name))
 
 
 def _drives(test: Callable[[Drive], bool]) -> Test:
@@ -80,6 +84,7 @@ FEATURES: Mapping[str, Test] = {
     "payload apart from the link that carries it": lambda m: m.payload is not None,
     "springs": lambda m: any(spring.kind != "gas" for spring in m.springs),
     "gas springs": lambda m: any(spring.kind == "gas" for spring in m.springs),
+    **{schema(Model)[x].feature: _any(x) for x in FORCES if x != "springs"},
     CLOSURES: lambda m: bool(m.closures),
     PASSIVE: _links(lambda x: x.passive),
     "named frames": lambda m: bool(m.frames),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from ..arguments import choice, duplicate, flag, is_list, is_word, one_of, positive, strict
 from ..errors import ModelError, counted, shown
@@ -16,6 +16,7 @@ from .check.finding import Finding
 from .closure import TREE, Closure, refuse_closures
 from .conventions import CONVENTIONS, convention_named
 from .drive import Drive
+from .force import Force
 from .friction import Friction
 from .law import UserLaw, load_law
 from .link import VARIABLE, Link, inertia_entries
@@ -150,7 +151,7 @@ class Model:
         settle(self, base=pose(self.base, "base"), tool=pose(self.tool, "tool"))
         settle(self, links=tuple(_named(link, i) for i, link in enumerate(self.links)))
         self._check_names()
-        self._check_springs()
+        self._check_forces()
         self._check_closures()
         self._check_loads()
         self._check_fields()
@@ -164,7 +165,7 @@ class Model:
         lists = {
             "links": (Link, "dy.Link(...)"),
             "frames": (NamedFrame, "named frames"),
-            "springs": (Spring, "dy.Spring(...)"),
+            **{name: (kind, f"dy.{kind.__name__}(...)") for name, kind in FORCES.items()},
             "closures": (Closure, "dy.Closure(...)"),
             "loads": (object, "frozen dataclasses with a torque"),
             "findings": (Finding, "findings"),
@@ -210,17 +211,23 @@ class Model:
                 message = f"{what}, which is not a joint that moves by itself"
                 one_of(link.mimic[0], self.joint_names, message)
 
-    def _check_springs(self) -> None:
-        settle(self, springs=_called(self.springs, "spring"))
-        refuse_twice("spring", [str(spring.name) for spring in self.springs])
-        for spring in self.springs:
-            what = f"spring {spring.name!r}"
-            if spring.kind == "torsion":
-                message = f"{what} sits at joint {shown(spring.joint)}, which does not exist"
-                one_of(spring.joint, self.tree_joint_names, message)
-            elif self.link_index(spring.from_, what) == self.link_index(spring.to, what):
-                both = spring.to or self.base_name
-                raise ModelError(f"{what} has both ends on {both!r}, expected two links")
+    def _check_forces(self) -> None:
+        for name in FORCES:
+            word = name[:-1]
+            settle(self, **{name: _called(getattr(self, name), word)})
+            refuse_twice(word, [str(force.name) for force in getattr(self, name)])
+            for force in getattr(self, name):
+                self._check_force(force, f"{word} {force.name!r}")
+        refuse_twice("force", [str(force.name) for force in self.forces])
+
+    def _check_force(self, force: Force, what: str) -> None:
+        for joint in (getattr(force, x) for x in force.joints):
+            message = f"{what} sits at joint {shown(joint)}, which does not exist"
+            one_of(joint, self.tree_joint_names, message)
+        links = [self.link_index(getattr(force, x), what) for x in force.ends]
+        if (both := duplicate(links)) is not None:
+            both = (*self.link_names, self.base_name)[both]
+            raise ModelError(f"{what} has both ends on {both!r}, expected two links")
 
     def _check_closures(self) -> None:
         base = self.base_name
@@ -248,8 +255,8 @@ class Model:
         settle(self, loads=tuple(load_law(law, self.joint_names) for law in self.loads))
         names = [law.name for law in self.loads]
         refuse_twice("load", names)
-        springs = [str(spring.name) for spring in self.springs]
-        others = {*self.link_names, *self.tree_joint_names, *springs}
+        forces = [str(force.name) for force in self.forces]
+        others = {*self.link_names, *self.tree_joint_names, *forces}
         taken = next((name for name in names if name in others), None)
         if taken is not None:
             raise ModelError(
@@ -257,6 +264,11 @@ class Model:
                 "its own",
                 f"give its class a field name: str = 'my_{taken}'",
             )
+
+    @property
+    def forces(self) -> tuple[Force, ...]:
+        """Springs, and what other forces have data of their own."""
+        return tuple(force for name in FORCES for force in getattr(self, name))
 
     @property
     def rubs_under_load(self) -> bool:
@@ -504,7 +516,17 @@ class Model:
     def symbols(self) -> tuple[str, ...]:
         """Every symbol the model uses, with or without a value."""
         owners = (self.links, self.gravity, self.base, self.tool, self.payload, self.closures)
-        return symbols_in((*owners, self.gear_matrix, self.frames, self.springs))
+        return symbols_in((*owners, self.gear_matrix, self.frames, self.forces))
+
+
+# lists of forces, in the order of their parameters
+FORCES: Mapping[str, type[Force]] = {
+    x.name: kind
+    for x in fields(Model)
+    for kind in get_args(get_args(x.type)[0])[:1]
+    if isinstance(kind, type) and issubclass(kind, Force)
+}
+NO_FORCES: Mapping[str, Any] = {"loads": (), **dict.fromkeys(FORCES, ())}
 
 
 def refuse_twice(what: str, names: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from ..tables import MOST, html_table, rest, text_table
 from .chain import Chain, Motor, chain, joint_friction
 from .drive import Drive
 from .link import Link
-from .model import Model
+from .model import FORCES, Model
 from .places import JOINT_NAMES, TAKEN, UNBALANCE, Place, full_name, places, value
 
 KINDS = {NAMES: "link", JOINT_NAMES: "joint"}  # whose parameters these are
@@ -263,15 +263,17 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
             friction = replace(friction, law=friction.own.with_constants(constants))
         body = {"mass": 0.0, "com": None, "com_factor": None, "inertia": None, "linear": own}
         links.append(replace(link, **body, friction=friction, drive=drive))
-    springs = [
-        replace(spring, **{x: p[f"{spring.name}.{x}"] for x in spring.coefficients})
-        for spring in model.springs
-    ]
+    forces = {
+        name: tuple(
+            replace(force, **{x: p[f"{force.name}.{x}"] for x in force.coefficients})
+            for force in getattr(model, name)
+        )
+        for name in FORCES
+    }
     loads = tuple(
         law.with_constants({x: p[f"{law.name}.{x}"] for x in law.linear}) for law in model.loads
     )
-    changes: dict[str, Any] = {"links": tuple(links), "springs": tuple(springs), "loads": loads}
-    return replace(model, payload=None, **changes)
+    return replace(model, payload=None, links=tuple(links), loads=loads, **forces)
 
 
 def _drive_changes(link: Link, motor: Motor, p: Mapping[str, float]) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from ..spatial.inertia import NAMES, from_linear, linear, transformed
 class Place(NamedTuple):
     """A parameter: the part of the chain, which one of these, and its field or number there."""
 
-    part: str  # "bodies", "motors", "resistances", "unbalance", "springs", "loads" or "laws"
-    index: int  # link, joint, spring or load
+    part: str  # "bodies", "motors", "resistances", "unbalance", "forces", "loads" or "laws"
+    index: int  # link, joint, force or load
     field: Any
 
     @property
@@ -57,7 +57,7 @@ class Parts:
     resistances: list[Any]
     motors: list[Any]
     unbalance: dict[int, Any]  # of the rotors that are bodies, by joint
-    springs: list[Any]
+    forces: list[Any]
     loads: list[Any]
 
 
@@ -79,7 +79,7 @@ def _places(c: Any) -> Iterator[Place]:
     for i, resistance in enumerate(c.resistances):
         if resistance.viscous_minus is not None:
             yield from (Place("resistances", i, field) for field in BACKWARDS)
-    for part in ("springs", "loads"):
+    for part in ("forces", "loads"):
         for i, thing in enumerate(getattr(c, part)):
             yield from (Place(part, i, k) for k in range(len(thing.coefficients)))
     for i, resistance in enumerate(c.resistances):
@@ -135,9 +135,9 @@ def full_name(place: Place, model: Any) -> str:
     part, i, field = place
     if part == "bodies":
         return f"{model.link_names[i]}.{NAMES[field]}"
-    if part in ("springs", "loads"):
+    if part in ("forces", "loads"):
         owner = getattr(model, part)[i]
-        own = owner.coefficients if part == "springs" else owner.linear
+        own = owner.coefficients if part == "forces" else owner.linear
         return f"{owner.name}.{own[field]}"
     names: Mapping[str, Any] = {
         "motors": ROTOR | MOTOR,

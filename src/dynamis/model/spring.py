@@ -11,12 +11,14 @@ l is the distance of two points, each fixed in a link or in the base. F pulls th
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from ..arguments import choice, is_list, strict
 from ..errors import ModelError, counted, shown
+from ..spatial.vectors import ZERO
+from .force import End, Force
 from .quantity import Scalar, quantities, quantity_text, settle
 from .schema import About, settle_fields
 
@@ -37,7 +39,7 @@ COMMON = ("kind", "name", "damping")
 
 @strict
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Spring:
+class Spring(Force):
     """A spring, gas spring or counterbalance cylinder.
 
     dy.Spring(kind="linear", from_="base", from_point=(0.1, 0, 0.3), to="link2",
@@ -145,6 +147,45 @@ class Spring:
     def coefficients(self) -> tuple[str, ...]:
         """Names of what the torque is linear in; damping only where there is some."""
         return *COEFFICIENTS[self.kind], *(("damping",) if self.damping != 0.0 else ())
+
+    @property
+    def signed(self) -> Sequence[str]:
+        """Coefficients that may be negative."""
+        return ("preload",)
+
+    @property
+    def ends(self) -> Mapping[str, str]:
+        """Both its ends; a torsion spring has none."""
+        return {} if self.kind == "torsion" else {"from_": "from_point", "to": "to_point"}
+
+    @property
+    def joints(self) -> Sequence[str]:
+        """The joint of a torsion spring."""
+        return ("joint",) if self.kind == "torsion" else ()
+
+    def on_chain(
+        self, ends: tuple[End, ...], joint: int, number: Callable[[Any], Any]
+    ) -> "ChainSpring":
+        """The spring with its points in joint frames."""
+        coefficients = tuple(number(getattr(self, x)) for x in self.coefficients)
+        if self.kind == "torsion":
+            nowhere, rest = ((-1, ZERO), (-1, ZERO)), {"rest": number(self.rest_angle)}
+            return ChainSpring(nowhere, joint, coefficients, "straight", rest)
+        names = ("gas_length", "exponent", "lengths", "forces")
+        given = {"rest": self.rest_length} | {x: getattr(self, x) for x in names}
+        constants = {k: number(x) for k, x in given.items() if x is not None}
+        law = "straight" if self.kind == "linear" else self.law
+        return ChainSpring(ends, joint, coefficients, law, constants)
+
+
+class ChainSpring(NamedTuple):
+    """A spring on a chain: its ends or its joint, and what decides its force."""
+
+    ends: tuple[End, ...]
+    joint: int  # of a torsion spring
+    coefficients: tuple[Any, ...]
+    law: str  # "straight", or that of a gas spring
+    constants: Mapping[str, Any]
 
 
 SPRING_COLUMNS = ("spring", "acts", "by")

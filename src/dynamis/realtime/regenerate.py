@@ -32,7 +32,7 @@ def again(law: Law) -> str:
     """How the files are made again, in a line."""
     if repeatable(law):
         return f"python {SCRIPT}"
-    return "dy.export_controller(controller, robot, directory, ...), with your own classes"
+    return "dy.export_controller(robot, controller, directory, ...), with your own classes"
 
 
 def repeatable(law: Law) -> bool:

@@ -149,8 +149,13 @@ class LoopTerms(NamedTuple):
 
 def loop_arrays(
     chain: Chain, q: Sequence[float], qd: Sequence[float], torques: Sequence[float]
-) -> tuple[LoopTerms, np.ndarray]:
-    """The closures of a motion that takes these torques of the tree, and those of the drives."""
+) -> tuple[LoopTerms | None, np.ndarray]:
+    """The closures of a motion that takes these torques of the tree, and those of the drives.
+
+    An open arm has none, and drives at all joints.
+    """
+    if chain.mobility is None:
+        return None, np.array(torques)
     on = Closed(chain, q, MATH)
     f, tau, _ = on.shared(torques)
     bias = np.array(on.jacobian_dot(qd)) @ np.asarray(qd)

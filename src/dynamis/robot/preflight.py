@@ -79,8 +79,10 @@ def _pushing(robot: "Robot") -> list[Finding]:
 def _undefined(robot: "Robot", tried: Tried) -> list[Finding]:
     """Springs without a force in some of the configurations, or at q = 0 within the limits."""
     low, high = robot.limits.T
-    possible = (low <= 0.0).all() and (high >= 0.0).all() and not robot.model.closures
-    home = np.zeros((1 if possible else 0, robot.n))
+    zero = np.zeros((1, robot.n))
+    open_there = robot._calls.interpreted("closure_status", {"q": zero}).any()
+    possible = (low <= 0.0).all() and (high >= 0.0).all() and not open_there
+    home = zero if possible else zero[:0]
     found = []
     for spring in robot.model.springs:
         alone = robot._with_model(springs=(spring,))

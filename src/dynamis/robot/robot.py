@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, final, overload
 import numpy as np
 
 from ..arguments import (
+    Given,
     checked,
     choice,
     flag,
+    formerly,
+    is_word,
     known_options,
     one_of,
     strict,
@@ -106,6 +109,13 @@ if TYPE_CHECKING:
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
 PARAMETERS = ("inline", "argument")
 CONSTANTS = tuple(name for law in LAWS.values() for name in law)  # of friction
+
+
+def _parameters_second(given: tuple[Any, ...], named: dict[str, Any]) -> Given | None:
+    """A call (name, parameters, method) of `Robot.kernel` as (name, method, parameters=...)."""
+    if len(given) > 1 and is_word(given[1], PARAMETERS) and "parameters" not in named:
+        return (given[0], *given[2:]), {"parameters": given[1], **named}
+    return None
 
 
 @strict
@@ -917,14 +927,15 @@ class Robot:
     def kernel(
         self,
         name: Literal["inverse_dynamics_derivatives", "forward_dynamics_derivatives"],
-        parameters: str = "inline",
         method: str | None = None,
+        parameters: str = "inline",
     ) -> "ManyKernel": ...
     @overload
     def kernel(
-        self, name: str, parameters: str = "inline", method: str | None = None
+        self, name: str, method: str | None = None, parameters: str = "inline"
     ) -> "ArrayKernel": ...
-    def kernel(self, name: str, parameters: str = "inline", method: str | None = None) -> Any:
+    @formerly(_parameters_second)
+    def kernel(self, name: str, method: str | None = None, parameters: str = "inline") -> Any:
         """A kernel as a function; with parameters="argument" the parameter vector comes last.
 
         The vector may be one, or one per sample: kernel(q, qd, qdd, values).

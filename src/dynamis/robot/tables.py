@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dynamics.closed import mobility
 from ..dynamics.gibbs_appell import GibbsAppell, gibbs_appell_terms
 from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
 from ..errors import OptionError
@@ -23,8 +24,6 @@ def lagrange_euler(calls: "Calls", q: Any, qd: Any, qdd: Any) -> LagrangeEuler:
     U = [[terms.U[i][j] or zero for j in size] for i in size]
     UU = [[[terms.UU[i][j][k] or zero for k in size] for j in size] for i in size]
     found = LagrangeEuler(*(np.array(x) for x in terms._replace(U=U, UU=UU)[:-1]))
-    if not calls.model.closures:
-        return found
     loops, tau = loop_arrays(calls.chain, x, xd, terms.tau)
     return found._replace(tau=tau, loops=loops)
 
@@ -34,13 +33,12 @@ def gibbs_appell(calls: "Calls", q: Any, qd: Any, qdd: Any) -> GibbsAppell:
     x, xd, xdd = (v.tolist() for v in _one_state(calls, q, qd, qdd))
     terms = gibbs_appell_terms(calls.chain, x, xd, xdd, MATH)
     found = GibbsAppell(*(np.array(x) for x in terms[:-1]))
-    mobility = calls.chain.mobility
-    if mobility is None:
-        return found
     loops, tau = loop_arrays(calls.chain, x, xd, terms.tau)
+    if loops is None:
+        return found
     W, G, M = (loops.Z.T @ x for x in (found.W, found.G, found.M))
     C = loops.Z.T @ (found.C + found.M @ loops.gamma)
-    own = list(mobility.independent)
+    own = list(mobility(calls.chain).independent)
     if own == list(calls.model.active):
         tau[own] = W @ found.phi
     return GibbsAppell(W, found.phi, tau, G, C, M @ loops.Z, loops)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, whole
+from ..arguments import checked, formerly, robot_second, whole
 from ..compile import arrays
 from ..errors import DynamisError, OptionError, shown
 from ..lazy import LOCK
@@ -21,8 +21,9 @@ MOST = 10_000  # entries of an argument of a compiled function
 
 
 @checked
+@formerly(robot_second)
 def compile_function(
-    function: Callable[..., Any], robot: "Robot", sizes: Mapping[str, int] | None = None
+    robot: "Robot", function: Callable[..., Any], sizes: Mapping[str, int] | None = None
 ) -> Callable[..., Any]:
     """Machine code of `function(arm, q, ...)`, any scalar-generic function of a robot.
 

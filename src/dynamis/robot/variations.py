@@ -14,9 +14,10 @@ from ..arguments import is_list, is_whole, is_word, known_options, number
 from ..compile import arrays
 from ..errors import ModelError, OptionError, ShapeError, counted, did_you_mean, shown
 from ..model.drive import Drive
+from ..model.force import Force
 from ..model.friction import Friction
 from ..model.link import Link
-from ..model.model import Model
+from ..model.model import FORCES, Model
 from ..model.parameters import Parameters, parameter_names, with_parameters
 from ..model.spring import Spring
 from ..spatial.functions import MATH
@@ -87,23 +88,27 @@ def _renamed(model: Model, old: Link, new: Link) -> dict[str, Any]:
         if drive is not None and drive.rotor_link in link:
             drive = replace(drive, rotor_link=link[drive.rotor_link])
         links.append(replace(x, parent=link.get(x.parent, x.parent), mimic=mimic, drive=drive))
-    ends = ("from_", "to")
-    springs = [
-        replace(x, joint=joint.get(x.joint, x.joint))
-        if x.kind == "torsion"
-        else replace(x, **{end: link.get(getattr(x, end), getattr(x, end)) for end in ends})
-        for x in model.springs
-    ]
     between = [tuple(link.get(y, y) for y in x.between) for x in model.closures]
     return {
         "links": links,
-        "springs": tuple(springs),
+        **{
+            name: tuple(_renamed_force(x, link, joint) for x in getattr(model, name))
+            for name in FORCES
+        },
         "tool_link": link.get(model.tool_link, model.tool_link),
         "frames": tuple(replace(x, link=link.get(x.link, x.link)) for x in model.frames),
         "closures": tuple(
             replace(x, between=y) for x, y in zip(model.closures, between, strict=True)
         ),
     }
+
+
+def _renamed_force(force: Force, link: Mapping, joint: Mapping) -> Force:
+    """A force on links and joints with other names."""
+    named = {x: (link, getattr(force, x)) for x in force.ends}
+    named |= {x: (joint, getattr(force, x)) for x in force.joints}
+    new = {x: names.get(name, name) for x, (names, name) in named.items()}
+    return replace(force, **new)
 
 
 def _changed(link: Link, given: Mapping[str, Any], model: Model) -> Link:

@@ -34,10 +34,8 @@ class Assembly:
     def __init__(self, s: Settings):
         self.s = s
         acting = tuple(x for x in ("wrench", "link_forces") if x in s.forces or x in s.per_arm)
-        closed = bool(s.robot.chain.closures)
-        self._order = s.tableau.order if closed else Plant.order
-        o, self._coarse = s.options, s.options.dtype == "float32" and closed
-        made = ("plant", acting, s.stops, o.restitution, o.drives, self._order, self._coarse)
+        o = s.options
+        made = ("plant", acting, s.stops, o.restitution, o.drives, s.tableau.order, o.dtype)
         made += (s.tableau.gamma, s.tableau.adaptive or s.dt) if s.robot.chain.elastic else ()
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, o.observer, s.sensors)
@@ -48,13 +46,12 @@ class Assembly:
         self.inputs = Inputs(*({x: numbers[x] for x in part} for part in (s.forces, s.per_arm)))
 
     def _plant(self, c: Chain) -> Plant:
-        s = self.s
-        c = expanded(replace(c, tolerance=SINGLE * c.tolerance) if self._coarse else c)
+        s, o = self.s, self.s.options
+        c = expanded(replace(c, tolerance=SINGLE * c.tolerance) if o.dtype == "float32" else c)
         stops = (*s.stops, *([None] * (c.n - c.link_coordinates)))
         hard = () if s.tableau.adaptive else short_contacts(s.robot, s.dt)
         hard = hard or (False,) * len(s.robot.chain.with_backlash)
-        given = s.options.restitution, s.options.drives, self._order, s.tableau.gamma, hard
-        return Plant(c, stops, *given)
+        return Plant(c, stops, o.restitution, o.drives, s.tableau.order, s.tableau.gamma, hard)
 
     @cached_property
     def key(self) -> Key:

@@ -98,9 +98,9 @@ class Plant:
     """An arm, its friction, its drives and its joint stops.
 
     `stops` are (lowest, highest) positions per coordinate, None where there is none; `order` is
-    that of the steps of a closed mechanism. Motors behind elastic gears are coordinates of the
-    chain, after those of the links; `gamma` is that of steps that are implicit in the gears
-    (`stiff_gears`), 0 of explicit ones.
+    that of the steps, to which the loops of a closed mechanism are held. Motors behind elastic
+    gears are coordinates of the chain, after those of the links; `gamma` is that of steps that are
+    implicit in the gears (`stiff_gears`), 0 of explicit ones.
     """
 
     chain: Chain

@@ -36,7 +36,7 @@ def stiff_friction(
     """That steps are too long for the viscous friction in any of q (k, n), and a step that is not;
     None if they are not. Closed mechanisms are not looked at."""
     viscous = [r.mean_viscous for r in robot.chain.resistances]
-    if tableau.adaptive or robot.model.closures or len(viscous) != robot.n:
+    if tableau.adaptive or len(viscous) != robot.dof:
         return None
     rate, joint = fastest_stop(robot, viscous, q)
     most = tableau.stability_limit

@@ -41,3 +41,9 @@ dy.identify(robot, log, fricton="asymmetric")  # mistake
 run = dy.simulate(robot, 1.0)
 run.animate("run.gif", fsp=20)  # mistake
 run.plot("q", pth="run.png")  # mistake
+# the order of version 0.2
+law = dy.control.ComputedTorque.from_bandwidth(20.0)  # mistake
+dy.export_controller(law, robot, "out")  # mistake
+dy.export_observer(dy.control.MomentumObserver(10.0), robot, "out")  # mistake
+dy.export_fmu(what=robot, path="arm.fmu")  # mistake
+dy.compile(robot.gravity_torque, robot)  # mistake

@@ -1,6 +1,6 @@
 """Base of the elements: one effect on an arm each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...model.chain import Chain
@@ -32,6 +32,15 @@ class Element:
     def energy(self, at: Instant) -> Any:
         """Energy it stores; None: it stores none."""
         return None
+
+
+def places_of(
+    chain: Chain, kind: type, columns: Iterable[Sequence[Scalars]]
+) -> dict[Place, Scalars]:
+    """Columns of the coefficients of all forces of a kind, by their places."""
+    numbers = (i for i, x in enumerate(chain.forces) if isinstance(x, kind))
+    rows = zip(numbers, columns, strict=True)
+    return {Place("forces", i, k): column for i, own in rows for k, column in enumerate(own)}
 
 
 def entry(i: int, value: Any, size: int) -> list[Any]:

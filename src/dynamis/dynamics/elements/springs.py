@@ -19,7 +19,7 @@ from ...spatial.vectors import Scalars, Vector, cross, dot, inner, subtract
 from .. import coupling
 from ..instant import Instant
 from ..kinematics import poses
-from .element import TREE, Element
+from .element import TREE, Element, places_of
 
 COINCIDENT = 1e-18  # m^2
 
@@ -138,7 +138,7 @@ def energies(spring: ChainSpring, length: Any, fn: Functions) -> tuple[Any, ...]
     if spring.law == "straight":
         return 0.5 * (s * s), s
     V, n, left = c["gas_length"], c["exponent"], _gas(spring, s)
-    if isinstance(n, float) and n == 1.0:
+    if getattr(n, "is_Integer", isinstance(n, float)) and n == 1:  # of SymPy, too
         return (V * fn.log(V / left),)
     return (V * (_power(V / left, n - 1.0, fn) - 1.0) / (n - 1.0),)
 
@@ -180,8 +180,7 @@ class Springs(Element):
 
     def columns(self, at: Instant) -> Mapping[Place, Scalars]:
         """Those of the coefficients that each is linear in."""
-        rows = enumerate(spring_columns(at.chain, at.x, at.xd, at.fn))
-        return {Place("springs", i, k): c for i, own in rows for k, c in enumerate(own)}
+        return places_of(at.chain, ChainSpring, spring_columns(at.chain, at.x, at.xd, at.fn))
 
     def energy(self, at: Instant) -> Any:
         """Energy stored in all of them."""

@@ -201,9 +201,9 @@ def converted(raw: Chain, function: Any) -> Chain:
     joints = tuple(
         new._replace(parent=old.parent) for new, old in zip(result.joints, raw.joints, strict=True)
     )
-    springs, closures = [], []
-    for new, old in zip(result.springs, raw.springs, strict=True):
-        springs.append(new._replace(joint=old.joint, ends=_ends(new, old)))
+    forces, closures = [], []
+    for new, old in zip(result.forces, raw.forces, strict=True):
+        forces.append(new._replace(joint=old.joint, ends=_ends(new, old)))
     for new, old in zip(result.closures, raw.closures, strict=True):
         closures.append(new._replace(ends=_ends(new, old)))
     resistances = tuple(
@@ -218,7 +218,7 @@ def converted(raw: Chain, function: Any) -> Chain:
         tuple(x if zero(x) else function(x) for x in row) for row in raw.coupling
     )
     return replace(
-        result, joints=joints, tip=raw.tip, rotors=raw.rotors, springs=tuple(springs),
+        result, joints=joints, tip=raw.tip, rotors=raw.rotors, forces=tuple(forces),
         resistances=resistances, coupling=coupling, closures=tuple(closures), driven=raw.driven,
         tolerance=raw.tolerance, condition=raw.condition, mobility=raw.mobility, elastic=elastic,
     )  # fmt: skip

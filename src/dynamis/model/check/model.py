@@ -15,6 +15,7 @@ from ...spatial.inertia import Inertia, eigenvalues, entries, linear, times, to_
 from ...spatial.vectors import Vector, dot, scale
 from ..chain import chain
 from ..drive import CIRCUIT, Drive
+from ..force import Force
 from ..friction import sides
 from ..link import Link
 from ..model import Model
@@ -222,7 +223,7 @@ def constants(x: Numbers) -> Iterator[Finding]:
     """Numbers of friction and springs that their symbols take out of range."""
     things: list[tuple[str, Any]] = [
         *((f"joint {link.joint_name!r}", link.friction) for link in x.model.links),
-        *((f"spring {spring.name!r}", spring) for spring in x.model.springs),
+        *((f"{_word(force)} {force.name!r}", force) for force in x.model.forces),
     ]
     for where, thing in things:
         try:
@@ -234,12 +235,17 @@ def constants(x: Numbers) -> Iterator[Finding]:
             yield Finding("error", where, error.message, remedy)
 
 
-def springs(x: Numbers) -> Iterator[Finding]:
-    """Springs that never act."""
-    for spring in x.model.springs:
-        if all(x.of(getattr(spring, name)) == 0.0 for name in spring.coefficients):
-            remedy = f"give its {' or '.join(spring.coefficients)}, or leave the spring out"
-            yield Finding("warning", f"spring {spring.name!r}", "does nothing", remedy)
+def forces(x: Numbers) -> Iterator[Finding]:
+    """Springs and the like that never act."""
+    for force in x.model.forces:
+        if all(x.of(getattr(force, name)) == 0.0 for name in force.coefficients):
+            word = _word(force)
+            remedy = f"give its {' or '.join(force.coefficients)}, or leave the {word} out"
+            yield Finding("warning", f"{word} {force.name!r}", "does nothing", remedy)
+
+
+def _word(force: Force) -> str:
+    return type(force).__name__.lower()
 
 
 def drives(x: Numbers) -> Iterator[Finding]:
@@ -605,5 +611,5 @@ def _on_finger(model: Model, index: int) -> bool:
 
 RULES: tuple[Callable[[Numbers], Iterator[Finding]], ...] = (
     *(symbols, gravity, masses, inertias, centres, placeholders, geometry),
-    *(limits, friction, constants, springs, drives, passive, payload, tool, configurations),
+    *(limits, friction, constants, forces, drives, passive, payload, tool, configurations),
 )

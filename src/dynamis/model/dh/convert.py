@@ -15,11 +15,11 @@ from ..chain import Chain, Joint, chain
 from ..closure import Closure
 from ..conventions import CONVENTIONS
 from ..drive import Drive
+from ..force import Force
 from ..link import Link
-from ..model import Model, NamedFrame
+from ..model import FORCES, Model, NamedFrame
 from ..pose import pose
 from ..quantity import numeric
-from ..spring import Spring
 from .axes import axis_of
 from .procedure import arm_size, check_convention, dh_from_axes, snapped, tidy
 
@@ -71,8 +71,8 @@ def to_dh(model: Model, convention: str) -> Model:
         base=bare.base,
         tool=pose(snapped(compose(inverse(new.users[tip]), tool), size), "tool"),
         frames=tuple(_named_frame(old, frame, moves, size) for frame in old.frames),
-        springs=tuple(_spring(old, spring, moves) for spring in old.springs),
         closures=tuple(_closure(old, closure, moves) for closure in old.closures),
+        **{name: tuple(_force(old, x, moves) for x in getattr(old, name)) for name in FORCES},
     )
     certify(old, result, size, doubt or _drift(old, at, new, size))
     return result
@@ -206,18 +206,13 @@ def _drive(drive: Drive | None, rotor: Joint, place: Frame, new: _Poses) -> Driv
     return replace(drive, rotor_axis=axis, rotor_position=_clean(T.p), unbalance=turned[:2])
 
 
-def _spring(model: Model, spring: Spring, moves: list[Frame]) -> Spring:
-    """A spring with its points in the new link frames."""
-    if spring.kind == "torsion":
-        return spring
-    ends = {
-        "from_point": (spring.from_, spring.from_point),
-        "to_point": (spring.to, spring.to_point),
+def _force(model: Model, force: Force, moves: list[Frame]) -> Force:
+    """A force with its points in the new link frames."""
+    points = {
+        place: point(inverse(moves[model.link_index(getattr(force, link))]), getattr(force, place))
+        for link, place in force.ends.items()
     }
-    points = {}
-    for name, (link, place) in ends.items():
-        points[name] = point(inverse(moves[model.link_index(link)]), place)
-    return replace(spring, **points)
+    return replace(force, **points)
 
 
 def _closure(model: Model, closure: Closure, moves: list[Frame]) -> Closure:

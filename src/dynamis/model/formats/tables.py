@@ -8,6 +8,7 @@ constants; a reader is given the classes, and none is ever looked up or imported
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,11 +20,10 @@ from ..drive import Drive
 from ..friction import LAWS, Friction
 from ..law import UserLaw, settings
 from ..link import Link
-from ..model import Model, NamedFrame, Payload
+from ..model import FORCES, Model, NamedFrame, Payload
 from ..pose import Pose
 from ..quantity import Expression
 from ..schema import changed_fields, keys, schema
-from ..spring import Spring
 
 # the bytes of a robot file, and errors that say which file and where in it
 
@@ -86,7 +86,7 @@ REQUIRED = {
 }
 TEXTS = {"law", "link", *FINDING_KEYS} | {
     schema(kind)[field.name].key
-    for kind in (Model, Link, Drive, Spring, Closure)
+    for kind in (Model, Link, Drive, Closure, *FORCES.values())
     for field in fields(kind)
     if get_args(field.type)[0] in (str, str | None)
 } - {"convention"}  # which answers itself
@@ -156,11 +156,15 @@ def frame_table(frame: NamedFrame) -> dict[str, Any]:
     return {"name": frame.name} | link | changed(frame.pose)
 
 
+def kind_table(row: Any) -> dict[str, Any]:
+    """A force or a closure: its kind, and what is not as by default."""
+    return ({"kind": row.kind} if "kind" in schema(type(row)) else {}) | changed(row)
+
+
 WRITERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {  # of the rows of a model
     "link": link_table,
     "frame": frame_table,
-    "spring": lambda spring: {"kind": spring.kind} | changed(spring),
-    "closure": lambda closure: {"kind": closure.kind} | changed(closure),
+    **{name[:-1]: kind_table for name in (*FORCES, "closures")},
     "load": lambda law: law_table(law.own),
     "finding": lambda finding: {key: getattr(finding, key) for key in FINDING_KEYS},
 }
@@ -211,8 +215,8 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
     readers = {
         "link": lambda row: Link(**link_fields(row, laws)),
         "frame": frame_from_table,
-        "spring": lambda row: Spring(**check_keys(row, keys(Spring), "the spring")),
-        "closure": lambda row: Closure(**check_keys(row, keys(Closure), "the closure")),
+        **{name[:-1]: partial(_from_keys, kind) for name, kind in FORCES.items()},
+        "closure": partial(_from_keys, Closure),
         "load": lambda row: law_from_table(row, laws),
         "finding": finding_from_table,
     }
@@ -235,6 +239,11 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
             with located(f"{kind} {i + 1}" + (f" ({name!r})" if name else "")):
                 built.append(read(row))
     return Model(**found)
+
+
+def _from_keys(kind: type, row: Any) -> Any:
+    """A force or a closure."""
+    return kind(**check_keys(row, keys(kind), f"the {kind.__name__.lower()}"))
 
 
 def link_fields(table: Any, laws: Laws = NO_LAWS) -> dict[str, Any]:

@@ -17,12 +17,12 @@ from ...spatial.functions import MATH
 from ...spatial.inertia import linear, transformed_back
 from ..chain import Chain, chain
 from ..features import HELD_BY_URDF, features, rubs
+from ..force import Force
 from ..link import Link
-from ..model import Model, NamedFrame
+from ..model import FORCES, Model, NamedFrame
 from ..pose import pose
 from ..quantity import resolve
 from ..schema import schema
-from ..spring import Spring
 from .files import parsed_toml, toml_lines, toml_text
 from .tables import check_keys, located, model_from_table
 from .urdf_elements import EXTENSION, Sketch
@@ -209,7 +209,7 @@ def _check_lockable(model: Model) -> None:
     joined = "whose links a locked joint would join"
     why = {
         f"the centre of mass of {slide!r} moves with q (com_factor)": slide,
-        f"the robot has springs, {joined}": model.springs,
+        f"the robot has springs, {joined}": model.forces,
         f"the robot has closures, {joined}": model.closures,
         "the robot has a gear_matrix, by which motors turn a locked joint": model.gear_matrix,
     }
@@ -255,7 +255,7 @@ def _in_urdf_frames(
         dropped = " (the DH table is dropped)" if model.convention != "urdf" else ""
         edited.insert(0, f"joint placements{dropped}")
         edited += ["closures (they are dropped)"] if model.closures else []
-        changes["springs"] = tuple(_springs(plain, model, edited))
+        changes |= {name: tuple(_forces(plain, model, name, edited)) for name in FORCES}
         fits = {
             "gear_matrix": plain.tree_joint_names == model.tree_joint_names,
             "configurations": plain.n == model.n,
@@ -278,21 +278,21 @@ def _merged(start: Link, plain: Link, said: Link, lost: Collection[str]) -> Link
     return replace(start, **changes)
 
 
-def _springs(plain: Model, model: Model, edited: list[str]) -> Iterator[Spring]:
-    """Springs with their points in the frames of URDF links, where these still are."""
+def _forces(plain: Model, model: Model, name: str, edited: list[str]) -> Iterator[Force]:
+    """A list of forces with points in the frames of URDF links, where these still are."""
     c, urdf = chain(model), model.convention == "urdf"
     names = {None, *plain.link_names, *plain.tree_joint_names}
-    for spring in model.springs:
+    for force in getattr(model, name):
         ends: dict[str, Any] = {}
-        for end in ("from_", "to") if spring.kind != "torsion" else ():
-            k, place = model.link_index(getattr(spring, end)), f"{end.rstrip('_')}_point"
+        for end, place in force.ends.items():
+            k = model.link_index(getattr(force, end))
             frame = c.base if k < 0 else Frame() if urdf else c.bodies[k].user
-            at = point(frame, resolve(getattr(spring, place), model.values))
+            at = point(frame, resolve(getattr(force, place), model.values))
             ends |= {end: None if k < 0 else model.link_names[k], place: at}
-        if {spring.joint, ends.get("from_"), ends.get("to")} <= names:
-            yield replace(spring, **ends)
+        if {*(getattr(force, x) for x in force.joints), *(ends[x] for x in force.ends)} <= names:
+            yield replace(force, **ends)
         else:
-            edited.append(f"spring {spring.name!r} (it is dropped)")
+            edited.append(f"{name[:-1]} {force.name!r} (it is dropped)")
 
 
 def _names(link: Link) -> tuple[tuple[str, Any], ...]:

@@ -28,9 +28,9 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from ... import templates
-from ...arguments import checked, choice, positive
+from ...arguments import Given, checked, choice, formerly, positive
 from ...control.law import Law
-from ...errors import DynamisError, OptionError, shown
+from ...errors import DynamisError, OptionError
 from ...export import c_branchless
 from ...export.c_function import PRECISIONS, function, identifier, intro, literal, remarks
 from ...export.export import model_hash, robot_file, vectors_of
@@ -78,16 +78,29 @@ NAMES = {
 }  # fmt: skip
 
 
+def _law_first(given: tuple[Any, ...], named: dict[str, Any]) -> Given | None:
+    """A call (law, path, ...) as (robot, path, ..., law=law); `what` was the first's name."""
+    by_name = not given and "what" in named
+    if by_name:
+        given, named = (named["what"],), {k: v for k, v in named.items() if k != "what"}
+    if given and isinstance(given[0], Law) and "law" not in named:
+        return (given[0].robot, *given[1:]), {**named, "law": given[0]}
+    return (given, named) if by_name else None
+
+
 @checked
+@formerly(_law_first)
 def export_fmu(
-    what: "Robot | Law",
+    robot: "Robot",
     path: str | Path,
     fmi: str = "3.0",
     dt: float | None = None,
     overwrite: bool = False,
     stops: bool = False,
+    *,
+    law: Law | None = None,
 ) -> Path:
-    """Write a co-simulation unit of a robot (tau to q, qd) or a `Law` (q, qd, reference to tau).
+    """Write a co-simulation unit of a robot (tau to q, qd) or its `law` (q, qd, reference to tau).
 
     The arm is that of `dy.simulate`, bit for bit: friction holds, drives have limits and losses,
     and with `stops` so have joints. It takes Runge-Kutta steps of at most `dt` (1 ms); the
@@ -100,26 +113,27 @@ def export_fmu(
     target = Path(path)
     if target.suffix != ".fmu":
         raise OptionError(f"path is {str(path)!r}, expected a file name that ends in .fmu")
-    content = packed(_unit(what, fmi, dt, stops), fmi)
+    content = packed(_unit(robot, law, fmi, dt, stops), fmi)
     return write_folder(target.parent, {target.name: content}, overwrite)[0]
 
 
-def _unit(what: Any, fmi: str, dt: Any, stops: bool) -> "Unit":
-    if isinstance(what, Law):
+def _unit(robot: "Robot", law: Law | None, fmi: str, dt: Any, stops: bool) -> "Unit":
+    if law is not None:
+        if law.robot != robot:
+            raise OptionError(
+                f"law was made with another robot {law.robot.name!r} than the one given, "
+                f"{robot.name!r}",
+                "give law.robot, or a law of this robot",
+            )
         if dt is not None:
             raise OptionError(f"dt is {dt!r}, but a controller has its sample time", "leave dt out")
         if stops:
             raise OptionError("stops is True, but a controller has none", "leave stops out")
-        return law_unit(what, fmi)
-    if not hasattr(what, "_refuse_singular"):
-        raise OptionError(
-            f"{shown(what)} was given, expected a Robot or a Law",
-            "use dy.load(...), or dynamis.realtime.Law(controller, robot, sample_time)",
-        )
+        return law_unit(law, fmi)
     step = positive(DEFAULT_STEP if dt is None else dt, "dt", "seconds")
-    if not what.model.closures:  # what cannot move was refused when its loops were found
-        what._refuse_singular(np.linspace(0.1, 1.0, what.n))
-    return arm_unit(what, Simulator(what, step, stops=stops).assembly, fmi)
+    if not robot.model.closures:  # what cannot move was refused when its loops were found
+        robot._refuse_singular(np.linspace(0.1, 1.0, robot.n))
+    return arm_unit(robot, Simulator(robot, step, stops=stops).assembly, fmi)
 
 
 @dataclass(frozen=True)

@@ -128,13 +128,15 @@ def tuned(law: str, arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
     given = arm, g.bandwidth, g.damping, q0, g.integral
     match law:
         case "Computed torque":
-            return ComputedTorque.from_bandwidth(g.bandwidth, g.damping, g.integral, model=model)
+            return ComputedTorque.from_bandwidth(
+                arm, g.bandwidth, g.damping, g.integral, model=model
+            )
         case "PID per joint":
             return JointPID.from_bandwidth(*given, derivative="error")
         case "PID and gravity":
             return JointPID.from_bandwidth(*given, derivative="error", gravity=True, model=model)
         case "Point to point":
-            return PointToPoint.from_bandwidth(g.bandwidth, g.damping, model=model)
+            return PointToPoint.from_bandwidth(arm, g.bandwidth, g.damping, model=model)
         case "Adaptive (Slotine-Li)":
             return SlotineLi.from_bandwidth(arm, g.bandwidth, g.adaptation, q0, model=model)
     raise OptionError(f"there is no law {law!r}")

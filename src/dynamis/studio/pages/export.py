@@ -142,7 +142,7 @@ class ExportPanel:
 
         def write(path: Any) -> None:
             export_controller(
-                controller, run.robot, path, sample_time, reference=reference, target=target
+                run.robot, controller, path, sample_time, reference=reference, target=target
             )
 
         return self._written(f"_controller_{target}", write)

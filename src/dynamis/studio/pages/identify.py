@@ -59,7 +59,7 @@ class Trial:
             self.period,
             STEP,
             _start(robot, _of_drives(robot, motion.trajectory(0.0).q)),
-            controller=ComputedTorque.from_bandwidth(BANDWIDTH, sample_time=SAMPLE),
+            controller=ComputedTorque.from_bandwidth(real, BANDWIDTH, sample_time=SAMPLE),
             reference=motion.trajectory,
             sensors=Sensors(encoder=ENCODER, torque_noise=self.noise / 100.0 * largest),
             progress=False,
