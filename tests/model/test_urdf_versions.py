@@ -235,6 +235,31 @@ def test_configurations_go_with_the_order_of_joints():
     assert "configurations (dropped)" in said and not again.configurations
 
 
+@pytest.mark.parametrize("convention", ["standard", "urdf"])
+def test_rotors_of_links_that_are_elsewhere_are_said(convention):
+    """Axes and positions of rotors are those of a frame of the DH table, or of a link."""
+    arm = dy.load("puma560")
+    arm = arm if convention == "standard" else dy.Robot(read(bare(written(arm.model)))[0])
+    arm = arm.with_drive(2, gear=50, rotor_link=arm.link_names[0], rotor_position=(0.1, 0, 0))
+    model = replace(arm.model, rotors="full")
+    move = changed("joint[@name='joint2']/origin", "rpy", "0 0.3 0")
+    again, (said,) = edited(model, move)
+    kept = convention == "urdf"
+    assert ("rotor placement of 'joint3' (dropped)" in said) is not kept
+    assert (again.links[2].drive.rotor_position == (0.1, 0, 0)) is kept
+    again, (said,) = edited(model, renamed("link1", "shoulder"))
+    assert "rotor placement of 'joint3' (dropped)" in said
+    assert again.links[2].drive.rotor_link is None and again.rotors == "full"
+    dy.Robot(again).mass_matrix(np.zeros(6))
+
+
+def bare(text):
+    """Standard elements alone."""
+    root = ET.fromstring(text)
+    root.remove(root.find("dynamis"))
+    return ET.tostring(root)
+
+
 TEXT_EDITS = {
     "mass": ("mass = 20.0", "mass = 77.0", "the inertia of 'link1'"),
     "limits": ("mass = 20.0", "mass = 20.0\nlimits = [-1, 1]", "the limits of 'joint1'"),

@@ -16,6 +16,7 @@ from ...spatial.frames import Frame, compose, from_xyz_rpy, inverse, point
 from ...spatial.functions import MATH
 from ...spatial.inertia import linear, transformed_back
 from ..chain import Chain, chain
+from ..drive import Drive
 from ..features import HELD_BY_URDF, features, rubs
 from ..link import Link
 from ..model import Model, NamedFrame
@@ -328,6 +329,10 @@ def _in_urdf_frames(
         edited += [f"all but these elements of {', '.join(gone)} (dropped)"] if gone else []
         edited += ["closures (they are dropped)"] if model.closures else []
         changes["springs"] = tuple(_springs(plain, model, edited))
+        names = {*plain.link_names, plain.base_name}
+        away = [x for x in own if _rotor_away(x, names, model)]
+        edited += [f"rotor placement of {x.joint_name!r} (dropped)" for x in away]
+        own = [_without_rotor(x) if x in away else x for x in own]
         fits = {
             "gear_matrix": plain.tree_joint_names == model.tree_joint_names,
             "configurations": plain.n == model.n and places == [*range(len(model.links))],
@@ -349,6 +354,21 @@ def _merged(start: Link, plain: Link, said: Link, lost: Collection[str]) -> Link
         changes["friction"] = replace(said.friction, **own)
         changes["drive"] = said.drive and replace(said.drive, viscous=0.0, coulomb=0.0)
     return replace(start, **changes)
+
+
+def _rotor_away(link: Link, names: Collection[str], model: Model) -> bool:
+    """Whether a rotor has a place that was said in a frame of the DH table, or on a link gone."""
+    drive = link.drive
+    if drive is None or (drive.rotor_link, drive.rotor_axis, drive.rotor_position) == (None,) * 3:
+        return False
+    return model.convention != "urdf" or drive.rotor_link not in {None, *names}
+
+
+def _without_rotor(link: Link) -> Link:
+    """The link, its drive with the rotor on the axis of the joint."""
+    usual = Drive()
+    own = {x: getattr(usual, x) for x, about in schema(Drive).items() if about.group == "rotor"}
+    return replace(link, drive=link.drive and replace(link.drive, **own))
 
 
 def _springs(plain: Model, model: Model, edited: list[str]) -> Iterator[Spring]:
