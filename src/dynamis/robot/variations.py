@@ -14,10 +14,12 @@ from ..arguments import is_list, is_whole, is_word, known_options, number
 from ..compile import arrays
 from ..errors import ModelError, OptionError, ShapeError, counted, did_you_mean, shown
 from ..model.drive import Drive
+from ..model.formats.urdf_kept import renamed_elements
 from ..model.friction import Friction
 from ..model.link import Link
 from ..model.model import Model
 from ..model.parameters import Parameters, parameter_names, with_parameters
+from ..model.quantity import resolve
 from ..model.spring import Spring
 from ..spatial.functions import MATH
 from ..spatial.inertia import entries, to_com
@@ -63,22 +65,42 @@ def with_link(model: Model, link: Any, given: Mapping[str, Any]) -> Model:
     """The model with other fields of one link.
 
     What described the body before gives way: `linear` to mass, com and inertia, com to com_factor.
-    A new name of the link or of its joint is also that by which all else refers to it.
+    A new name of the link or of its joint is also that by which all else refers to it; None is the
+    one that its number gives. Configurations have the joints that do not mimic then.
     """
     names = model.link_names
     wanted = _number_of(model, "link", link, names, len(names))
-    found = _changed(model.links[wanted], given, model)
-    renamed = _renamed(model, model.links[wanted], found)
+    old, number = model.links[wanted], wanted + 1
+    found = _changed(old, given, model)
+    usual = {"name": found.name or f"link{number}"}
+    usual |= {"joint_name": found.joint_name or f"joint{number}"}
+    renamed = _renamed(model, old, found := replace(found, **usual))
     links = [found if i == wanted else x for i, x in enumerate(renamed.pop("links"))]
+    if (found.mimic is None) != (old.mimic is None):
+        renamed["configurations"] = _configurations(model, links)
     return replace(model, links=tuple(links), **renamed)
+
+
+def _configurations(model: Model, links: Sequence[Link]) -> dict[str, tuple[float, ...]]:
+    """Configurations of a model with entries of those of its joints that will move by themselves.
+
+    A joint that mimicked another has the position that it had then.
+    """
+    found = {}
+    for name, q in model.configurations.items():
+        at = dict(zip(model.joint_names, resolve(q, model.values), strict=True))
+        every = []
+        for link in model.links:
+            leader, factor, offset = link.mimic or (link.joint_name, 1.0, 0.0)
+            every.append(resolve(factor, model.values) * at[leader] + resolve(offset, model.values))
+        rows = zip(links, every, strict=True)
+        found[name] = tuple(x for link, x in rows if link.mimic is None)
+    return found
 
 
 def _renamed(model: Model, old: Link, new: Link) -> dict[str, Any]:
     """Fields of the model that refer to a link and its joint, with their new names."""
-    link, joint = (  # None is a new name too: the one that the model gives
-        {getattr(old, x): y for y in (getattr(new, x),) if isinstance(y, str)}
-        for x in ("name", "joint_name")
-    )
+    link, joint = ({getattr(old, x): getattr(new, x)} for x in ("name", "joint_name"))
     links = []
     for x in model.links:
         mimic, drive = x.mimic, x.drive
@@ -97,6 +119,7 @@ def _renamed(model: Model, old: Link, new: Link) -> dict[str, Any]:
     between = [tuple(link.get(y, y) for y in x.between) for x in model.closures]
     return {
         "links": links,
+        "kept_elements": renamed_elements(model.kept_elements, link, joint),
         "springs": tuple(springs),
         "tool_link": link.get(model.tool_link, model.tool_link),
         "frames": tuple(replace(x, link=link.get(x.link, x.link)) for x in model.frames),
