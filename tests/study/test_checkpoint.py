@@ -20,7 +20,7 @@ import pytest
 import dynamis as dy
 from dynamis.digest import digest_of
 from dynamis.errors import DynamisError, FileError, OptionError
-from dynamis.simulation.options import OF_A_STUDY
+from dynamis.simulation.options import OF_A_STUDY, OPTIONS
 from dynamis.study import checkpoint as files
 from dynamis.study.identity import BY_CODE, NO_MATTER, identity_of
 from dynamis.study.summary import added
@@ -161,8 +161,7 @@ def test_another_study_is_refused_by_name(kept, what):
 
 
 OTHER = {
-    "dt": 5e-4, "integrator": "heun", "sample_time": 2e-3, "delay": 1e-3, "stops": True,
-    "restitution": 0.5, "drives": False, "tolerance": 1e-6, "dtype": "float32", "project": True,
+    "dt": 5e-4, "integrator": "heun", "sample_time": 2e-3, "delay": 1e-3, "dtype": "float32",
 }  # fmt: skip
 
 
@@ -175,7 +174,9 @@ def test_every_option_decides_a_study(name):
         bar, 4e-3, controller=law, reference=bar.home[list(bar.driven)], samples=2, progress=False,
         vary=dy.Scatter(bar, mass=0.01), measure="peak_torque", check_step=False,
     ).case  # fmt: skip
-    other = replace(case, options=case.options | {name: OTHER[name]})
+    usual = OPTIONS[name].default
+    changed = OTHER.get(name, not usual if isinstance(usual, bool) else 0.5)
+    other = replace(case, options=case.options | {name: changed})
     assert identity_of(case) == identity_of(replace(case))
     first, second = identity_of(case), identity_of(other)
     assert first["options"] != second["options"]

@@ -91,8 +91,9 @@ def _configurations(model: Model, links: Sequence[Link]) -> dict[str, tuple[floa
         at = dict(zip(model.joint_names, resolve(q, model.values), strict=True))
         every = []
         for link in model.links:
-            leader, factor, offset = link.mimic or (link.joint_name, 1.0, 0.0)
-            every.append(resolve(factor, model.values) * at[leader] + resolve(offset, model.values))
+            leader, *law = link.mimic or (link.joint_name, 1.0, 0.0)
+            factor, offset = (resolve(x, model.values) for x in law)
+            every.append(factor * at[str(leader)] + offset)
         rows = zip(links, every, strict=True)
         found[name] = tuple(x for link, x in rows if link.mimic is None)
     return found
@@ -259,7 +260,7 @@ def at_temperature(calls: "Calls", temperature: Any) -> Model:
     return _each_link(model, warm)
 
 
-def with_vector(model: Model, own: Parameters, values: Any) -> Model:
+def with_vector(model: Model, own: Parameters[np.ndarray], values: Any) -> Model:
     """The model with another parameter vector, or with some of its `own` values changed by name."""
     names = parameter_names(model)
     if isinstance(values, Mapping):
@@ -276,7 +277,7 @@ def with_vector(model: Model, own: Parameters, values: Any) -> Model:
     return with_parameters(model, vector.tolist())
 
 
-def _renewed(own: Parameters, values: Mapping[str, Any]) -> np.ndarray:
+def _renewed(own: Parameters[np.ndarray], values: Mapping[str, Any]) -> np.ndarray:
     """The parameter vector with some values changed, by name."""
     found = np.array(own.values, dtype=float)
     for name, value in values.items():

@@ -80,7 +80,7 @@ def renamed_elements(
         return kept
     robot = deepcopy(kept.robot)
     for element in robot:
-        about = element.get("reference")
+        about = element.get("reference", "")
         if about in links or about in joints:
             element.set("reference", {**joints, **links}[about])
         for x in element.findall("joint") if element.tag in ACTUATED else ():
