@@ -28,6 +28,7 @@ from dynamis.control import (
     MomentumObserver,
 )
 from dynamis.control.controller import Compensating
+from dynamis.control.law import Law as WholeLaw
 from dynamis.digest import _defined, as_defined, keep_definitions
 from dynamis.errors import OptionError
 from dynamis.trajectory import Trajectory
@@ -370,6 +371,35 @@ USES = {
     "Friction(law=)": rubbing,
     "ControlLoop": by_loop,
 }
+
+
+def watched_by_simulator(arm, gains):
+    watch = MomentumObserver(gains)
+    return dy.Simulator(arm, observer=watch, external=Q0), lambda run: run.observed[1]
+
+
+def driven_by_simulator(arm, gains):
+    law = JointPID(gains, 0.0, 0.0)
+    return dy.Simulator(arm, controller=law, reference=0 * Q0), lambda run: run.tau[0]
+
+
+def driven_by_law(arm, gains):
+    law = WholeLaw(JointPID(gains, 0.0, 0.0), arm, 1e-3)
+    return dy.Simulator(arm, controller=law, reference=0 * Q0), lambda run: run.tau[0]
+
+
+@pytest.mark.parametrize("made", [driven_by_simulator, driven_by_law, watched_by_simulator])
+def test_a_reset_takes_arrays_of_gains_as_they_are_now(arm, made):
+    gains = np.array([BEFORE, BEFORE])
+    sim, number = made(arm, gains)
+    found = []
+    for _ in range(3):
+        sim.reset(Q0, Q0)
+        found.append(number(sim.run(2e-3)))
+        gains[:] = AFTER
+    assert np.abs(found[0]).max() > 1e-9
+    np.testing.assert_allclose(found[1], AFTER / BEFORE * found[0], rtol=2e-3)
+    np.testing.assert_array_equal(found[1], found[2])
 
 
 @pytest.mark.parametrize("use", USES)

@@ -7,8 +7,10 @@ digest.
 A function counts by its code and the code within it, its defaults, what it encloses, and the
 globals and imports that it names; a class by its bases and attributes; an object by its class and
 the state that pickle would keep. A module of the user's counts by its source, that of the modules
-it imports, and the values of the attributes that the code names; what is installed counts by name
-and version. Places in memory, files and lines have no part in it: it is the same in every process.
+it imports, and the values of the attributes that the code names; one that is a value itself (a
+field, a default), or is asked by `getattr`, by all its numbers and texts. What is installed counts
+by name and version. Places in memory, files and lines have no part in it: it is the same in every
+process.
 """
 
 import ast
@@ -65,6 +67,7 @@ OUTSIDE = {
     "numpy": "load|loadtxt|genfromtxt|fromfile|memmap",
 }
 READING = "read_.*"  # of any module that is installed
+INDIRECT = {"getattr", "vars", "attrgetter", "__dict__"}  # names are not in the code then
 READ = {"open", "read_text", "read_bytes"}  # whatever they are attributes of
 OF_MODULES = {"__name__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__"}
 LATE = {  # attributes that Python itself gives a class when they are first asked for
@@ -172,8 +175,10 @@ def _described(value: Any, trail: str) -> tuple[bytes, Parts]:
         return _code(value)
     if kind is FunctionType:
         return b"function " + value.__name__.encode(), _function(value, trail)
+    if kind is Source:
+        return _source_of(value.module)
     if isinstance(value, ModuleType):
-        return _module(value)
+        return b"module", [("", Source.of(value)), *_numbers_and_texts(value)]
     if isinstance(value, type):
         return f"class {value.__name__}".encode(), _class(value)
     if kind is MethodType:
@@ -302,16 +307,18 @@ def _function(value: FunctionType, trail: str) -> Parts:
     if isinstance(version, VERSIONS):
         return [("", version)]
     code = value.__code__
+    indirect = any(INDIRECT.intersection(x.co_names) for x in _nested(code))
+    seen = (lambda x: x) if indirect else _by_source
     parts: Parts = [("", code), ("a default", value.__defaults__), ("", value.__kwdefaults__)]
     for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
         try:
-            parts.append((name, cell.cell_contents))
+            parts.append((name, seen(cell.cell_contents)))
         except ValueError:  # not bound yet
             parts.append((name, "unbound"))
     named = {f".{name}": x for name, x in vars(value).items()}
     if not _installed(value.__globals__.get("__name__", "")):
         named |= _used(value, trail)
-    return parts + [x for k in sorted(named) for x in (("", k), (k, named[k]))]
+    return parts + [x for k in sorted(named) for x in (("", k), (k, seen(named[k])))]
 
 
 def _used(function: FunctionType, trail: str) -> dict[str, Any]:
@@ -411,7 +418,33 @@ def _found_installed(package: str) -> bool:
     return spec is None or spec.origin is None or in_environment(spec.origin)
 
 
-def _module(value: ModuleType) -> tuple[bytes, Parts]:
+class Source:
+    """A module whose source counts: what code takes of it stands beside it."""
+
+    def __init__(self, module: ModuleType):
+        self.module = module
+
+    @staticmethod
+    @cache
+    def of(module: ModuleType) -> "Source":
+        """The one of a module."""
+        return Source(module)
+
+
+def _by_source(value: Any) -> Any:
+    mine = isinstance(value, ModuleType) and not _installed(value.__name__)
+    return Source.of(value) if mine else value
+
+
+def _numbers_and_texts(module: ModuleType) -> Parts:
+    """Those that a module has now, by name."""
+    kinds = (*PLAIN, np.generic, np.ndarray, tuple, list, dict)
+    named = {k: x for k, x in vars(module).items() if not k.startswith("__")}
+    own = {k: x for k, x in named.items() if isinstance(x, kinds)}
+    return [x for k in sorted(own) for x in (("", k), (f".{k}", own[k]))]
+
+
+def _source_of(value: ModuleType) -> tuple[bytes, Parts]:
     """Source of a module of the user's, and the user's modules that it imports."""
     try:
         data = Path(value.__file__ or "").read_bytes()
@@ -429,7 +462,7 @@ def _module(value: ModuleType) -> tuple[bytes, Parts]:
                 for x in _modules(value.__package__, level, place, listed):
                     found[x.__name__] = x
     mine = [found[k] for k in sorted(found) if not _installed(k)]
-    return b"module " + text, [(x.__name__, x) for x in mine]
+    return b"module " + text, [(x.__name__, Source.of(x)) for x in mine]
 
 
 def _import_names(

@@ -151,6 +151,140 @@ def test_a_spring_on_a_link_that_is_gone_is_said():
     assert again.link_names == ("link1", "forearm")
 
 
+def edited(model, *changes):
+    """A model that was written and edited by another tool, and what is said of that."""
+    root = ET.fromstring(written(model))
+    for change in changes:
+        change(root)
+    return read(ET.tostring(root))
+
+
+def renamed(old, new):
+    """A link or joint, and whatever refers to it in standard elements."""
+
+    def edit(root):
+        for element in root.iter():
+            for key in ("name", "link"):
+                if element.get(key) == old and element.tag != "robot":
+                    element.set(key, new)
+
+    return edit
+
+
+def test_a_base_with_another_name_is_noticed():
+    model = load_model("puma560")
+    again, (said,) = edited(model, renamed("base", "pedestal"))
+    assert "for: named frames or the base" in said
+    assert again == replace(model, base_name="pedestal")
+
+
+def test_a_base_frame_that_was_moved_is_noticed():
+    """Joints hang on the root, so they stay; but the DH table was seen from the base."""
+    model = load_model("cartesian-xy")
+    move = changed("joint[@name='base_fixed']/origin", "xyz", "0 0 0.5")
+    again, (said,) = edited(model, move)
+    assert "joint placements (the DH table is dropped)" in said and again.convention == "urdf"
+    q = [0.1, 0.2]
+    here, there = (dy.Robot(x) for x in (again, model))
+    np.testing.assert_allclose(here.mass_matrix(q), there.mass_matrix(q), atol=1e-12)
+    np.testing.assert_allclose(here.gravity_torque(q), there.gravity_torque(q), atol=1e-12)
+
+
+def test_a_tool_with_another_name_is_noticed():
+    model = load_model("planar-2link")
+    again, (said,) = edited(model, renamed("tool", "gripper"))
+    assert "the tool" in said and again.tool_name == "gripper"
+    q = [0.3, -0.4]
+    np.testing.assert_allclose(dy.Robot(again).fk(q), dy.Robot(model).fk(q), atol=1e-15)
+
+
+def test_a_joint_that_mimics_since_then_leaves_configurations_behind():
+    model = load_model("planar-2link")
+    assert model.configurations
+
+    def mimic(root):
+        joint = root.find("joint[@name='joint2']")
+        joint.append(ET.fromstring('<mimic joint="joint1" multiplier="-1"/>'))
+
+    again, (said,) = edited(model, mimic)
+    assert "the mimic of 'joint2', configurations (dropped)" in said
+    assert again.n == 1 and not again.configurations and again.convention == "standard"
+
+
+def test_a_drive_that_has_no_place_any_more_is_said():
+    """A joint and its link with other names, one that slides now, and one that is gone."""
+    model = load_model("puma560")
+    both = renamed("joint2", "shoulder"), renamed("link2", "upper")
+    again, (said,) = edited(model, *both)
+    assert "all but these elements of 'joint2' (dropped)" in said
+    assert [x.drive is not None for x in again.links] == [True, False, *[True] * 4]
+    again, (said,) = edited(model, changed("joint[@name='joint1']", "type", "prismatic"))
+    assert "all but these elements of 'joint1' (dropped)" in said
+    assert again.links[0].drive is None and again.links[1].drive == model.links[1].drive
+    screws = load_model("3-rps")
+    swap = (renamed(*x) for x in (("hinge1", "x"), ("leg1", "hinge1"), ("x", "leg1")))
+    again, (said,) = edited(screws, *swap)
+    assert "all but these elements of 'hinge1', 'leg1' (dropped)" in said
+
+
+def test_configurations_go_with_the_order_of_joints():
+    model = load_model("puma560")
+    swap = (renamed(*x) for x in (("joint1", "x"), ("joint2", "joint1"), ("x", "joint2")))
+    again, (said,) = edited(model, *swap)
+    assert again.joint_names[:2] == ("joint2", "joint1")
+    assert "configurations (dropped)" in said and not again.configurations
+
+
+@pytest.mark.parametrize("convention", ["standard", "urdf"])
+def test_rotors_of_links_that_are_elsewhere_are_said(convention):
+    """Axes and positions of rotors are those of a frame of the DH table, or of a link."""
+    arm = dy.load("puma560")
+    arm = arm if convention == "standard" else dy.Robot(read(bare(written(arm.model)))[0])
+    arm = arm.with_drive(2, gear=50, rotor_link=arm.link_names[0], rotor_position=(0.1, 0, 0))
+    model = replace(arm.model, rotors="full")
+    move = changed("joint[@name='joint2']/origin", "rpy", "0 0.3 0")
+    again, (said,) = edited(model, move)
+    kept = convention == "urdf"
+    assert ("rotor placement of 'joint3' (dropped)" in said) is not kept
+    assert (again.links[2].drive.rotor_position == (0.1, 0, 0)) is kept
+    again, (said,) = edited(model, renamed("link1", "shoulder"))
+    assert "rotor placement of 'joint3' (dropped)" in said
+    assert again.links[2].drive.rotor_link is None and again.rotors == "full"
+    dy.Robot(again).mass_matrix(np.zeros(6))
+
+
+def bare(text):
+    """Standard elements alone."""
+    root = ET.fromstring(text)
+    root.remove(root.find("dynamis"))
+    return ET.tostring(root)
+
+
+TEXT_EDITS = {
+    "mass": ("mass = 20.0", "mass = 77.0", "the inertia of 'link1'"),
+    "limits": ("mass = 20.0", "mass = 20.0\nlimits = [-1, 1]", "the limits of 'joint1'"),
+    "length": ("a = 2.0", "a = 1.0", "joint placements"),
+    "friction": ("mass = 20.0", "mass = 20.0\nfriction = {viscous = 1}", "the friction of"),
+}
+
+
+@pytest.mark.parametrize("name", TEXT_EDITS)
+def test_text_that_was_edited_counts_and_is_said_where_other_tools_see_something_else(name):
+    old, new, words = TEXT_EDITS[name]
+    text = written(model := load_model("planar-2link"))
+    head, tail = text.split("<dynamis")
+    again, (said,) = read(f"{head}<dynamis{tail.replace(old, new, 1)}")
+    assert "<dynamis> was edited since dynamis wrote it and counts" in said and words in said
+    assert again != model
+    assert read(written(again)) == (again, [])
+
+
+def test_text_that_was_edited_where_urdf_has_no_words_is_no_matter():
+    text = written(model := load_model("planar-2link"))
+    again, said = read(text.replace("gravity = [0.0, -9.81, 0.0]", "gravity = [0, -1.62, 0]"))
+    assert (again, said) == (replace(model, gravity=(0.0, -1.62, 0.0)), [])
+
+
 BOMB = "a = " + "[" * 5000
 WRONG = {
     "not TOML": ("schema = 1\n", "schema = 1 =", "not valid TOML"),
@@ -158,6 +292,12 @@ WRONG = {
     "long": ("schema = 1\n", "#" * 1_000_001 + "\nschema = 1\n", "expected at most 1000000"),
     "key": ("schema = 1\n", "schema = 1\ngravty = 0\n", "'gravty'"),
     "version": ('schema="2"', 'schema="3"', "schema '3'"),
+    "text of version 1": ('schema="2"', 'schema="1"', "schema '1' and text in it"),
+    "attribute": ('schema="2"', 'schema="2" rotors="full"', "unknown key 'rotors'"),
+    "element": ("[urdf]", '<drive gear="3"/>[urdf]', "<drive> in it, expected TOML text alone"),
+    "element first": ('schema="2">', 'schema="2"><drive/>', "<drive> in it"),
+    "joint": ("<axis", "<dynamis><drive/></dynamis><axis", "joint 'joint1' has one too"),
+    "twice": ("</robot>", "<dynamis/></robot>", "has several <dynamis> elements"),
     "no digests": ("[urdf]", "[urfd]", "urdf is None"),
     "helpers": ("helpers = [", "helpers = 3 # [", "urdf.helpers"),
     "digests": ("body = [", 'body = ["x", ', "urdf.body"),
@@ -173,3 +313,30 @@ def test_a_wrong_extension_is_refused_by_name(name):
     with pytest.raises(FileError) as caught:
         read(text.replace(old, new, 1))
     assert words in str(caught.value) and str(caught.value).startswith("arm: ")
+
+
+def test_text_whose_lines_were_joined_is_refused_with_what_to_do():
+    text = written(load_model("planar-2link"))
+    head, tail = text.split('schema="2">')
+    for inside in (" ".join(tail.partition("</dynamis>")[0].split()), ""):
+        with pytest.raises(FileError, match="must keep the lines of this text"):
+            read(f'{head}schema="2">{inside}</dynamis></robot>')
+
+
+NAMES = ('a"b', "'" * 3, '"' * 3, "]]>", "</dynamis>", "[urdf]\ntip = 3", "a\tb\rc", "&amp;", "\\")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_look_like_toml_or_xml_come_back(name):
+    arm = load_model("planar-2link")
+    links = (replace(arm.links[0], name=name, joint_name=name), arm.links[1])
+    model = replace(arm, name=name, description=name, tool_name=f"{name}!", links=links)
+    text = written(model)
+    for spelling in (text, text.replace("\n", "\r\n"), ET.tostring(ET.fromstring(text))):
+        assert read(spelling) == (model, [])
+
+
+@pytest.mark.parametrize("place", ["[urdf]", "</dynamis>"])
+def test_comments_within_the_text_are_none_of_it(place):
+    text = written(model := load_model("planar-2link"))
+    assert read(text.replace(place, f"<!-- by\nhand -->{place}")) == (model, [])

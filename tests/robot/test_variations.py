@@ -1,11 +1,13 @@
 """Robots that differ from another in one thing."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.errors import DynamisWarning
 from dynamis.model.model import NamedFrame
 from dynamis.model.pose import Pose
 from tests.simulation.arms import pair
@@ -203,3 +205,52 @@ def test_what_is_wrong_is_named_with_what_exists(case):
         call(arm)
     for word in words:
         assert word in str(caught.value)
+
+
+URDF = """<robot name="two">
+  <link name="floor"/><link name="humerus"><visual><geometry><box size="1 1 1"/></geometry></visual>
+  <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link><link name="fore"/>
+  <joint name="shoulder" type="revolute"><parent link="floor"/><child link="humerus"/>
+    <safety_controller k_velocity="1"/></joint>
+  <joint name="elbow" type="revolute"><parent link="humerus"/><child link="fore"/></joint>
+  <gazebo reference="humerus"><mu1>0.2</mu1></gazebo>
+  <transmission name="t"><joint name="shoulder"/></transmission>
+</robot>"""
+
+
+def test_elements_of_a_urdf_stay_with_a_link_that_has_another_name(tmp_path):
+    (tmp_path / "arm.urdf").write_text(URDF)
+    arm = dy.load(tmp_path / "arm.urdf")
+    other = arm.with_link(0, name="arm", joint_name="motor")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DynamisWarning)
+        other.save(tmp_path / "other.urdf")
+        arm.save(tmp_path / "again.urdf")
+    text, again = ((tmp_path / f"{x}.urdf").read_text() for x in ("other", "again"))
+    assert "humerus" not in text and "shoulder" not in text
+    swap = again.replace("humerus", "arm").replace("shoulder", "motor")
+    assert text == swap
+    assert dy.load(tmp_path / "other.urdf").model == other.model
+
+
+def test_a_name_of_none_is_the_one_that_the_number_gives():
+    arm = dy.load("ur5e")
+    other = arm.with_link(1, name=None, joint_name=None)
+    assert (other.link_names[1], other.joint_names[1]) == ("link2", "joint2")
+    assert other.model.links[2].parent == "link2"
+    q = np.linspace(0.1, 0.6, 6)
+    np.testing.assert_array_equal(other.gravity_torque(q), arm.gravity_torque(q))
+
+
+def test_configurations_of_a_joint_that_begins_or_ends_to_mimic():
+    arm = dy.load("puma560")
+    tied = arm.with_link(2, mimic=("joint2", 2.0, 0.1))
+    assert tied.n == 5 and {*tied.configurations} == {*arm.configurations}
+    for name, q in arm.configurations.items():
+        np.testing.assert_array_equal(tied.configurations[name], np.delete(q, 2))
+    free = tied.with_link(2, mimic=None)
+    for name, q in arm.configurations.items():
+        expected = q.copy()
+        expected[2] = 2.0 * q[1] + 0.1
+        np.testing.assert_allclose(free.configurations[name], expected, atol=1e-15)

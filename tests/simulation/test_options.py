@@ -135,6 +135,19 @@ def test_a_command_checks_them_as_python_does(name, capsys):
     assert refused.value.message in capsys.readouterr().err
 
 
+def test_a_flag_takes_no_value(capsys):
+    for word in ("--stops=maybe", "--stops=True"):
+        assert main(["simulate", "planar-2link", word]) == 2
+        said = capsys.readouterr().err
+        assert "expected no value" in said and "write --stops alone" in said
+
+
+@pytest.mark.parametrize("call", [dy.simulate, dy.Simulator, dy.study])
+def test_an_arm_without_closures_has_nothing_to_project(call):
+    with pytest.raises(OptionError, match="has no closures: project does nothing"):
+        call(dy.load("planar-2link"), 1e-3, project=True)
+
+
 def _plant(**options):
     from dynamis.realtime.loop.plant import PlantServer
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,9 @@ import pytest
 import dynamis as dy
 from dynamis.digest import digest_of
 from dynamis.errors import DynamisError, FileError, OptionError
+from dynamis.simulation.options import OF_A_STUDY, OPTIONS
 from dynamis.study import checkpoint as files
-from dynamis.study.identity import identity_of
+from dynamis.study.identity import BY_CODE, NO_MATTER, identity_of
 from dynamis.study.summary import added
 
 from .small import BLOCK, SAMPLES, arm, evaluated, loads, same, simulated
@@ -156,6 +158,28 @@ def test_another_study_is_refused_by_name(kept, what):
     with pytest.raises(OptionError, match=f"of another study: it differs in .*{what}"):
         simulated(**({"samples": 3 * BLOCK} | OTHERS[what]), checkpoint=kept)
     assert (kept / files.NAME).read_bytes() == before
+
+
+OTHER = {
+    "dt": 5e-4, "integrator": "heun", "sample_time": 2e-3, "delay": 1e-3, "dtype": "float32",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [x for x in OF_A_STUDY if x not in (*BY_CODE, *NO_MATTER)])
+def test_every_option_decides_a_study(name):
+    """Whatever it does to these arms: an option that is added counts by itself."""
+    bar = dy.load("five-bar").with_limits(0, (-3.0, 3.0))
+    law = dy.control.JointPID(1.0, 0.0, 0.1, sample_time=1e-3 if name == "delay" else None)
+    case = dy.study(
+        bar, 4e-3, controller=law, reference=bar.home[list(bar.driven)], samples=2, progress=False,
+        vary=dy.Scatter(bar, mass=0.01), measure="peak_torque", check_step=False,
+    ).case  # fmt: skip
+    usual = OPTIONS[name].default
+    changed = OTHER.get(name, not usual if isinstance(usual, bool) else 0.5)
+    other = replace(case, options=case.options | {name: changed})
+    assert identity_of(case) == identity_of(replace(case))
+    first, second = identity_of(case), identity_of(other)
+    assert first["options"] != second["options"]
 
 
 def test_another_robot_is_refused(kept):

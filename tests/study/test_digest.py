@@ -172,6 +172,16 @@ HELPERS = {
     "whatever it holds": {
         "m": "import other\ndef measure(run): return run > getattr(other, 'LIM' + 'IT')"
     },
+    "a module as a default": {
+        "m": "import other\ndef measure(run, o=other): return run > o.LIMIT"
+    },
+    "a module in a list": {
+        "m": "import other\nALL = [other]\ndef measure(run): return run > ALL[0].LIMIT"
+    },
+    "a module as a field": {
+        "m": "import other\nclass A:\n    def __init__(self): self.o = other\n"
+        "    def measure(self, run): return run > self.o.LIMIT\nmeasure = A().measure"
+    },
     "a function": {
         "m": "import other\ndef measure(run): return other.f(run)",
         "other": "def f(run): return any(x > 1.5 for x in run)",
@@ -247,8 +257,10 @@ def test_another_number_in_a_helper_is_another_measure(imported, way):
 
 
 @pytest.mark.parametrize(
-    "way", ["an attribute", "another name of the module", "a module of a package"]
-)
+    "way",
+    ["an attribute", "another name of the module", "a module of a package", "whatever it holds",
+     "a module as a default", "a module in a list", "a module as a field"],
+)  # fmt: skip
 def test_a_module_that_is_changed_while_it_is_there_is_another(imported, way):
     files = {"other": "LIMIT = 1.5"} | HELPERS[way]
     first, m = imported(files), sys.modules["m"]

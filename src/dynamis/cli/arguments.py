@@ -100,6 +100,10 @@ def check_options(words: Sequence[str], known: Mapping[str, Any]) -> None:
             continue
         one_of(name, known, f"option {name!r} does not exist")
         kind, value = _kind(known[name]), value if given else after
+        if kind is bool and given:
+            raise OptionError(
+                f"{name} was given {value!r}, expected no value", f"write {name} alone"
+            )
         if kind is bool or get_origin(kind) is tuple:
             continue
         if not given and value.startswith("--"):

@@ -25,14 +25,20 @@ class StepMetrics:
     """
 
     rise_time: Any  # first from 10 % to 90 % of the step
-    settling_time: Any  # into the band about the final value, for good; inf: outside at the end
-    overshoot: Any  # highest point beyond the final value, as a fraction of the step; 0: none
+    settling_time: (
+        float | np.ndarray
+    )  # into the band about the final value, for good; inf: outside at the end
+    overshoot: (
+        float | np.ndarray
+    )  # highest point beyond the final value, as a fraction of the step; 0: none
     peak_time: Any  # of that point; inf: there is none
     steady_state_error: Any  # last sample less the final value
 
 
 @checked
-def step_metrics(t: Any, y: Any, final: Any = None, start: Any = None, band: float = 0.02) -> Any:
+def step_metrics(
+    t: Any, y: Any, final: Any = None, start: Any = None, band: float = 0.02
+) -> StepMetrics:
     """Rise time, settling time, overshoot, peak time and steady-state error of y (N,) or (N, n).
 
     `final` and `start` are one number, or n: None takes the last and the first sample (so with

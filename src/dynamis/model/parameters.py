@@ -7,7 +7,7 @@ laws of one's own add.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..errors import ModelError, OptionError, counted, did_you_mean, shown
 from ..lazy import once
@@ -22,8 +22,11 @@ from .places import JOINT_NAMES, TAKEN, UNBALANCE, Place, full_name, places, val
 KINDS = {NAMES: "link", JOINT_NAMES: "joint"}  # whose parameters these are
 
 
+V = TypeVar("V")  # array of the values
+
+
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Generic[V]):
     """Names and values, in the order of the regressor's columns.
 
     A parameter is called OWNER.NAME, such as link2.Izz or joint1.coulomb+. Where one is asked for,
@@ -31,7 +34,7 @@ class Parameters:
     """
 
     names: tuple[str, ...]
-    values: Any
+    values: V
 
     def __len__(self) -> int:
         return len(self.names)
@@ -40,9 +43,10 @@ class Parameters:
         """Position of a parameter."""
         return parameter_index(self.names, name)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> float:
         """Value of a parameter."""
-        return self.values[self.index(name)]
+        values: Any = self.values
+        return values[self.index(name)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -62,7 +66,8 @@ class Parameters:
 
     def _tables(self) -> Iterator[list[tuple[str, ...]]]:
         """Links and joints in rows, their parameters in columns."""
-        values = iter(self.values)
+        every: Any = self.values
+        values = iter(every)
         for block in blocks(self.names):
             head = (KINDS.get(block.parameters, "of"), *block.parameters)
             cells = ([f"{next(values):.5g}" for _ in block.parameters] for _ in block.owners)

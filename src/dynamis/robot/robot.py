@@ -773,7 +773,7 @@ class Robot:
         return gibbs_appell(self._calls, q, qd, qdd)
 
     @property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> Parameters[np.ndarray]:
         """Every linear parameter: .names, .values; in the user's frames."""
         values = np.array(parameter_values(self.model, self.chain))
         return Parameters(parameter_names(self.model), values)

@@ -15,10 +15,12 @@ from ..compile import arrays
 from ..errors import ModelError, OptionError, ShapeError, counted, did_you_mean, shown
 from ..model.drive import Drive
 from ..model.force import Force
+from ..model.formats.urdf_kept import renamed_elements
 from ..model.friction import Friction
 from ..model.link import Link
 from ..model.model import FORCES, Model
 from ..model.parameters import Parameters, parameter_names, with_parameters
+from ..model.quantity import resolve
 from ..model.spring import Spring
 from ..spatial.functions import MATH
 from ..spatial.inertia import entries, to_com
@@ -64,22 +66,43 @@ def with_link(model: Model, link: Any, given: Mapping[str, Any]) -> Model:
     """The model with other fields of one link.
 
     What described the body before gives way: `linear` to mass, com and inertia, com to com_factor.
-    A new name of the link or of its joint is also that by which all else refers to it.
+    A new name of the link or of its joint is also that by which all else refers to it; None is the
+    one that its number gives. Configurations have the joints that do not mimic then.
     """
     names = model.link_names
     wanted = _number_of(model, "link", link, names, len(names))
-    found = _changed(model.links[wanted], given, model)
-    renamed = _renamed(model, model.links[wanted], found)
+    old, number = model.links[wanted], wanted + 1
+    found = _changed(old, given, model)
+    usual = {"name": found.name or f"link{number}"}
+    usual |= {"joint_name": found.joint_name or f"joint{number}"}
+    renamed = _renamed(model, old, found := replace(found, **usual))
     links = [found if i == wanted else x for i, x in enumerate(renamed.pop("links"))]
+    if (found.mimic is None) != (old.mimic is None):
+        renamed["configurations"] = _configurations(model, links)
     return replace(model, links=tuple(links), **renamed)
+
+
+def _configurations(model: Model, links: Sequence[Link]) -> dict[str, tuple[float, ...]]:
+    """Configurations of a model with entries of those of its joints that will move by themselves.
+
+    A joint that mimicked another has the position that it had then.
+    """
+    found = {}
+    for name, q in model.configurations.items():
+        at = dict(zip(model.joint_names, resolve(q, model.values), strict=True))
+        every = []
+        for link in model.links:
+            leader, *law = link.mimic or (link.joint_name, 1.0, 0.0)
+            factor, offset = (resolve(x, model.values) for x in law)
+            every.append(factor * at[str(leader)] + offset)
+        rows = zip(links, every, strict=True)
+        found[name] = tuple(x for link, x in rows if link.mimic is None)
+    return found
 
 
 def _renamed(model: Model, old: Link, new: Link) -> dict[str, Any]:
     """Fields of the model that refer to a link and its joint, with their new names."""
-    link, joint = (  # None is a new name too: the one that the model gives
-        {getattr(old, x): y for y in (getattr(new, x),) if isinstance(y, str)}
-        for x in ("name", "joint_name")
-    )
+    link, joint = ({getattr(old, x): getattr(new, x)} for x in ("name", "joint_name"))
     links = []
     for x in model.links:
         mimic, drive = x.mimic, x.drive
@@ -95,6 +118,7 @@ def _renamed(model: Model, old: Link, new: Link) -> dict[str, Any]:
             name: tuple(_renamed_force(x, link, joint) for x in getattr(model, name))
             for name in FORCES
         },
+        "kept_elements": renamed_elements(model.kept_elements, link, joint),
         "tool_link": link.get(model.tool_link, model.tool_link),
         "frames": tuple(replace(x, link=link.get(x.link, x.link)) for x in model.frames),
         "closures": tuple(
@@ -241,7 +265,7 @@ def at_temperature(calls: "Calls", temperature: Any) -> Model:
     return _each_link(model, warm)
 
 
-def with_vector(model: Model, own: Parameters, values: Any) -> Model:
+def with_vector(model: Model, own: Parameters[np.ndarray], values: Any) -> Model:
     """The model with another parameter vector, or with some of its `own` values changed by name."""
     names = parameter_names(model)
     if isinstance(values, Mapping):
@@ -258,7 +282,7 @@ def with_vector(model: Model, own: Parameters, values: Any) -> Model:
     return with_parameters(model, vector.tolist())
 
 
-def _renewed(own: Parameters, values: Mapping[str, Any]) -> np.ndarray:
+def _renewed(own: Parameters[np.ndarray], values: Mapping[str, Any]) -> np.ndarray:
     """The parameter vector with some values changed, by name."""
     found = np.array(own.values, dtype=float)
     for name, value in values.items():

@@ -28,7 +28,7 @@ def _optional_seconds(value: Any, name: str) -> float | None:
 
 
 def _seconds_from_zero(value: Any, name: str) -> float:
-    return number(value, name, "seconds", lambda x: 0.0 <= x < math.inf)
+    return number(value, name, "seconds from 0 on", lambda x: 0.0 <= x < math.inf)
 
 
 def _relative_error(value: Any, name: str) -> float:

@@ -147,8 +147,8 @@ def settings(robot: "Robot", options: Options) -> Settings:
         finite_gains(options.observer, robot, "observer")
     if options.drives and not tableau.adaptive:
         check_circuits(robot, tableau, options.dt)
-    if options.project and not robot.model.closures:
-        raise OptionError(f"robot {robot.name!r} has no closures: project does nothing")
+    if options.project:
+        refuse_no_closures(robot)
     checked = Settings(
         robot=robot,
         options=options,
@@ -283,11 +283,18 @@ def started(
     )  # fmt: skip
 
 
+def refuse_no_closures(robot: "Robot") -> None:
+    """Refuse `project` for an arm that has nothing to close."""
+    if not robot.model.closures:
+        raise OptionError(f"robot {robot.name!r} has no closures: project does nothing")
+
+
 def closed_start(
     robot: "Robot", q: np.ndarray, qd: np.ndarray, project: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Starts that close the loops and keep them closed; projected if asked for, else refused."""
     if project:
+        refuse_no_closures(robot)
         return robot.project(q, qd)
     if len(q):
         refuse_unclosed(robot._calls, q, qd)

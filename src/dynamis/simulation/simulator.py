@@ -274,6 +274,7 @@ class Simulator:
         self._given = settings(robot, Options(**{name: given[name] for name in OF_A_SIMULATOR}))
         self.robot, self.dt = robot, self._given.dt
         self.assembly = Assembly(self._given)
+        self._blocks = self._known_blocks()
         self._s, self._x, self._steps = self._given, np.zeros((0, 0)), 0
         self._halted = NOT_STARTED  # why it cannot go on; empty if it can
         self._loops: dict[bool, Loop] = {}  # by whether there are many arms
@@ -295,14 +296,27 @@ class Simulator:
         Without q0 it is where a trajectory as reference begins, or at `robot.home`, at rest.
         `where` (...) starts only the arms anew for which it is true; the others and time go on.
         """
-        if where is None and self.assembly.computer.key is None:
+        if where is None and (
+            self.assembly.computer.key is None or self._blocks != self._known_blocks()
+        ):
             self._renew()
         given = q0, qd0, motor0, motor_rate0
         self._reset(started(self._given, *given, self._given.parameters), where)
 
+    def _known_blocks(self) -> Hashable:
+        """Values of controller, observer and sensors as they are now; None if nothing tells."""
+        law, o = self._given.law, self._given.options
+        try:
+            return tuple(map(_value, (law and law.controller, o.observer, o.sensors)))
+        except (TypeError, RecursionError):
+            return None
+
     def _renew(self) -> None:
-        """Take a law of the user's as it is now: its code, its gains and its state may differ."""
-        law = self._given.law
+        """Take a law as it is now: code, gains and state of one of the user's may differ.
+
+        Of those of the package arrays of gains may.
+        """
+        law, self._blocks = self._given.law, self._known_blocks()
         self._given = replace(self._given, law=None if law is None else replace(law))
         self.assembly, self._repeat = Assembly(self._given), None
         self._loops, self._plant_loops = {}, {}

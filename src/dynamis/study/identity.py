@@ -12,11 +12,15 @@ from ..compile.service import sources
 from ..control.controller import text_of
 from ..digest import VERSION, VERSIONS, UnidentifiedError, digest_of
 from ..errors import OptionError
+from ..simulation.options import OF_A_STUDY, OPTIONS
 from ..simulation.settings import stops_of
 from .case import Case
 from .ensemble import function_name
 from .scatter import ALTERNATIVES
 
+BY_CODE = ("controller", "reference", "torque", "external", "wrench", "link_forces", "observer",
+           "sensors")  # fmt: skip  # programs, numbers and rows that come from them count
+NO_MATTER = ("threads", "device", "fused")  # how it is computed; `fused` is asked beside
 PROVED = 8  # samples that show whether functions of the user's give what they gave
 ROWS = 20_000  # of references and forces, at a time
 
@@ -79,9 +83,10 @@ def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
     """What decides a simulation: its options, and its code with the numbers that go into it."""
     ensemble = case.ensemble(chosen)
     s = ensemble.s
-    o = s.options
-    options = [s.tableau.key, s.stops, repr(s.sensors), s.dt, o.restitution, o.drives]
-    options += [o.tolerance, s.period, s.delay, o.dtype]
+    names = [x for x in OF_A_STUDY if x not in (*BY_CODE, *NO_MATTER)]
+    asked = {x: OPTIONS[x].checked(case.options[x]) for x in names}
+    asked = {x: value for x, value in asked.items() if not callable(value)}
+    options = [s.tableau.key, s.stops, repr(s.sensors), s.period, s.delay, asked]
     spans = list(pairwise([*range(0, s.steps + 1, ROWS), s.steps + 1]))
     if not case.simulated:
         wanted = ensemble.reference(s)

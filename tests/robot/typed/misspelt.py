@@ -36,6 +36,8 @@ robot.with_link("link1", mas=2.0)  # mistake
 dy.Robot.from_dh("arm", convention="standard", links=[dy.Link()], valuse={})  # mistake
 dy.Drive(gaer=100)  # mistake
 dy.excite(robot, harmonic=3)  # mistake
+print(robot.parameters.values.shap)  # mistake
+print(dy.control.step_metrics(q, q).rise_tim)  # mistake
 log = dy.read_log("run.csv")
 dy.identify(robot, log, fricton="asymmetric")  # mistake
 run = dy.simulate(robot, 1.0)

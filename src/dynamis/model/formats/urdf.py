@@ -22,7 +22,16 @@ from ..quantity import quantity
 from .tables import check_count, located, model_from_table
 from .urdf_attributes import has_attributes, said_table
 from .urdf_elements import MOVING, NO_LIMIT, Sketch, UrdfJoint, UrdfLink, parsed, sketch
-from .urdf_extension import Extension, digests, extend, extension, is_toml, marked, restored
+from .urdf_extension import (
+    Extension,
+    digests,
+    extend,
+    extension,
+    is_toml,
+    marked,
+    restored,
+    warn_of_text,
+)
 from .urdf_kept import kept_elements, packages_lost, put_back
 from .urdf_write import standard_robot
 
@@ -43,26 +52,31 @@ def model_from_urdf(
     """
     with located(where):
         root = parsed(data, text=True)
-        robot, tool, said = _extended(sketch(root), name := Path(where).stem)
+        robot, tool, said = _extended(sketch(root), where)
+        name = Path(where).stem
         model = written = plain_model(robot, name, tool, lock)
         own_tip = tip is not None and tip != written.tool_name
         plain = plain_model(robot, name, tip, lock) if own_tip else written
-        model = plain if said is None else restored(plain, said, where, own_tip, bool(lock))
+        if said is not None:
+            model = restored(plain, digests(plain, robot), said, where, own_tip, bool(lock))
+        else:
+            model = plain
         return replace(model, kept_elements=kept_elements(root, model, folder))
 
 
-def _extended(robot: Sketch, name: str) -> tuple[Sketch, str | None, Extension | None]:
+def _extended(robot: Sketch, where: str) -> tuple[Sketch, str | None, Extension | None]:
     """A robot, the link that is its tool, and what its extension says, of whichever version."""
     said = None
     if is_toml(robot):
         robot, tool, said = extension(robot)
+        warn_of_text(said, _written(said.model)[1], where)
         return robot, tool if tool in robot.links else None, said
     tool = None if robot.extension is None else robot.extension.get("tip")
     tool = tool if tool in robot.links else None
     if has_attributes(robot):
-        table, lost = said_table(robot, plain_model(robot, name, tool))
+        table, lost = said_table(robot, plain_model(robot, Path(where).stem, tool))
         model = model_from_table(table)
-        said = Extension(model, digests(_written(model)[1]), tuple(lost))
+        said = Extension(model, _written(model)[1], tuple(lost))
     return robot, tool, said
 
 
@@ -71,10 +85,10 @@ def urdf_text(model: Model, folder: Path | None = None) -> str:
 
     Elements that a URDF had beyond the model are put back. `folder` is where the text goes to.
     """
-    element, plain, tool, helpers = _written(model)
+    element, said, tool, helpers = _written(model)
     lost = put_back(element, model, folder)
     if plain_model(sketch(element), model.name) != model:
-        extend(element, model, plain, tool, helpers)
+        extend(element, model, said, tool, helpers)
     if lost:
         warn(
             f"not all elements of the URDF of {model.name!r} have a place in this one: left out: "
@@ -89,11 +103,11 @@ def urdf_text(model: Model, folder: Path | None = None) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(element, encoding="unicode") + "\n"
 
 
-def _written(model: Model) -> tuple[Element, Model, str, list[str]]:
-    """The <robot> of a model, what its elements give back; its tool and helpers."""
+def _written(model: Model) -> tuple[Element, dict[str, Any], str, list[str]]:
+    """The <robot> of a model, digests of its elements; its tool and helpers."""
     element, tool, helpers = standard_robot(model)
-    plain = plain_model(marked(sketch(element), model, helpers), model.name, tool)
-    return element, plain, tool, helpers
+    robot = marked(sketch(element), model, helpers)
+    return element, digests(plain_model(robot, model.name, tool), robot), tool, helpers
 
 
 # the model of links and joints: one root, fixed joints merged, a tool chosen

@@ -177,6 +177,8 @@ def sketch(root: Element) -> Sketch:
         if prefix == "xacro" or root.get(f"xmlns:{prefix}", "").endswith("/xacro"):
             raise FileError(f"still has the xacro element <{element.tag}>", XACRO)
     check_count(len(root.findall("link")), "link", 10 * MOST_ROWS)
+    if len(root.findall(EXTENSION)) > 1:
+        raise ModelError(f"has several <{EXTENSION}> elements, expected one", "keep one of them")
     links = [_link(element) for element in root.findall("link")]
     joints = [_joint(element) for element in root.findall("joint")]
     refuse_twice("link", (link.name for link in links))

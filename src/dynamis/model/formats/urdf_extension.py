@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
-from ...errors import ModelError, warn
-from ...spatial.frames import Frame, compose, inverse, point
+from ...errors import FileError, ModelError, warn
+from ...spatial.frames import Frame, compose, from_xyz_rpy, inverse, point
 from ...spatial.functions import MATH
 from ...spatial.inertia import linear, transformed_back
 from ..chain import Chain, chain
+from ..drive import Drive
 from ..features import HELD_BY_URDF, features, rubs
 from ..force import Force
 from ..link import Link
 from ..model import FORCES, Model, NamedFrame
-from ..pose import pose
+from ..pose import Pose, pose
 from ..quantity import resolve
 from ..schema import schema
 from .files import parsed_toml, toml_lines, toml_text
@@ -37,8 +38,13 @@ PARTS = {  # of every link, and how an edit of it is called
     "mimic": "the mimic of {joint!r}",
     "friction": "the friction of {joint!r}",
 }
-WHOLE = ("placements", "frames", "tool")
-WORDS = {"frames": "named frames", "tool": "the tool"}
+WHOLE = {
+    "placements": "joint placements", "frames": "named frames or the base", "tool": "the tool",
+}  # fmt: skip
+UNREADABLE = (
+    "whatever formatted the XML must keep the lines of this text; without the element the standard "
+    "ones are read alone"
+)
 KEYS = {"tip": str, "helpers": list, **dict.fromkeys(WHOLE, str), **dict.fromkeys(PARTS, list)}
 BEYOND = ("gravity", "rotors", "description", "findings", "values")  # what URDF never speaks of
 
@@ -60,18 +66,21 @@ class Extension:
 # digests of a plain model: of standard elements alone
 
 
-def digests(plain: Model) -> dict[str, Any]:
+def digests(plain: Model, robot: Sketch) -> dict[str, Any]:
     """Those of placements, named frames and the tool, and lists of those of every link."""
     c = chain(plain)
-    joints = [
+    joints: list[Any] = [
         (x.name, x.joint_name, joint.kind, joint.parent, joint.placement)
         for x, joint in zip(plain.links, c.joints, strict=True)
     ]
-    frames = sorted((x.name, str(x.link), x.pose.frame({})) for x in plain.frames)
+    base = [x for x in robot.joints if x.helper and x.parent == plain.base_name]
+    joints += [(x.child, from_xyz_rpy(x.xyz, x.rpy)) for x in base]
+    frames: list[Any] = sorted((x.name, str(x.link), x.pose.frame({})) for x in plain.frames)
+    frames += [] if base else [plain.base_name]
     found: dict[str, Any] = {
         "placements": _digest(joints),
         "frames": _digest(frames),
-        "tool": _digest((plain.link_names[plain.tip], plain.tool.frame({}))),
+        "tool": _digest((plain.link_names[plain.tip], plain.tool_name, plain.tool.frame({}))),
         "body": [_digest(linear(x.body({}, MATH))) for x in plain.links],
     }
     for part in ("limits", "mimic"):
@@ -103,9 +112,11 @@ def _canonical(value: Any) -> str:
 # writing
 
 
-def extend(robot: Element, model: Model, plain: Model, tip: str, helpers: Sequence[str]) -> None:
-    """Add to a <robot> the model whose standard elements are `plain`; say what only that holds."""
-    table = {"tip": tip, "helpers": list(helpers), **digests(plain)}
+def extend(
+    robot: Element, model: Model, said: Mapping[str, Any], tip: str, helpers: Sequence[str]
+) -> None:
+    """Add a model to a <robot>, with the digests of its elements; say what only the model holds."""
+    table = {"tip": tip, "helpers": list(helpers), **said}
     text = f"\n{toml_text(model)}\n[urdf]\n{toml_lines(table)}"
     SubElement(robot, EXTENSION, schema=str(SCHEMA)).text = writable(text)
     words = [x.partition(" (")[0] for x in features(model, (*HELD_BY_URDF, "findings"))]
@@ -136,20 +147,44 @@ def _words(model: Model) -> list[str]:
 def is_toml(robot: Sketch) -> bool:
     """Whether the extension of a robot is the text that is written here."""
     element = robot.extension
-    if element is None or not (element.text or "").strip():
+    if element is None:
         return False
-    if (schema := element.get("schema")) != str(SCHEMA):
+    schema, text = element.get("schema"), (element.text or "").strip()
+    if schema == str(SCHEMA):
+        return True
+    if text:
         raise ModelError(
-            f"<{EXTENSION}> has schema {schema!r}, this version of dynamis reads schema 1 and 2"
+            f"<{EXTENSION}> has schema {schema!r} and text in it, expected schema {SCHEMA}: "
+            "this version of dynamis reads schema 1 and 2"
         )
-    return True
+    return False
+
+
+def _text(robot: Sketch, element: Element) -> str:
+    """The text of an extension, which holds nothing else, and is the only one."""
+    check_keys(dict(element.attrib), ("schema",), f"<{EXTENSION}>")
+    if (child := next(iter(element), None)) is not None:
+        raise ModelError(f"has <{child.tag}> in it, expected TOML text alone")
+    other = next((x.name for x in robot.joints if x.extension is not None), None)
+    if other is not None:
+        raise ModelError(
+            f"joint {other!r} has one too, expected that of the <robot> alone",
+            f"what it says goes into the TOML text of the <robot>: schema {SCHEMA}",
+        )
+    return element.text or ""
 
 
 def extension(robot: Sketch) -> tuple[Sketch, str, Extension]:
     """A robot with its helpers and the order of its links, the tool's URDF link, what was said."""
     assert robot.extension is not None
     with located(f"<{EXTENSION}>"):
-        table = parsed_toml(robot.extension.text or "")
+        text = _text(robot, robot.extension)
+        try:
+            table = parsed_toml(text)
+        except FileError as error:
+            raise FileError(error.message, error.hint or UNREADABLE) from None
+        if not table:
+            raise ModelError("is empty, expected a model as TOML", UNREADABLE)
         urdf = check_keys(table.pop("urdf", None), KEYS, "urdf")
         model = model_from_table(table)
         for name, kind in KEYS.items():
@@ -170,13 +205,32 @@ def marked(robot: Sketch, model: Model, helpers: Sequence[str]) -> Sketch:
 # a plain URDF model and what was said of it put together again, as far as they still agree
 
 
-def restored(plain: Model, said: Extension, where: str, own_tip: bool, locked: bool) -> Model:
+def warn_of_text(said: Extension, written: Mapping[str, Any], where: str) -> None:
+    """Say that the text was edited where its model is not what the standard elements were.
+
+    `written` are the digests of the elements that the model would be written with.
+    """
+    model, then = said.model, said.digests
+    edited = [words for x, words in WHOLE.items() if written[x] != then[x]]
+    for i, link in enumerate(model.links):
+        edited += [_part(x, link) for x in PARTS if written[x][i] != then[x][i]]
+    if edited:
+        warn(
+            f"{where}: <{EXTENSION}> was edited since dynamis wrote it and counts; other tools "
+            f"read the URDF elements, which say something else, for: {', '.join(edited)}. Save the "
+            "robot once more"
+        )
+
+
+def restored(
+    plain: Model, now: Mapping[str, Any], said: Extension, where: str, own_tip: bool, locked: bool
+) -> Model:
     """The model as it was written; parts whose standard elements were edited are theirs.
 
-    A tip or locked joints asked for by the caller make their own frames, so the parts of the
-    extension that speak of the others are left aside.
+    `now` are the digests of the standard elements. A tip or locked joints asked for by the caller
+    make their own frames, so the parts of the extension that speak of the others are left aside.
     """
-    now, then, model = digests(plain), said.digests, said.model
+    then, model = said.digests, said.model
     if locked:
         _check_lockable(model)
     elif not (own_tip or said.lost) and now == then:
@@ -184,24 +238,33 @@ def restored(plain: Model, said: Extension, where: str, own_tip: bool, locked: b
     edited = list(said.lost)
     known = {key: i for i, x in enumerate(model.links) for key in _names(x)}
     parts = [x for x in PARTS if not (locked and x == "body")]  # locked links are in others
-    links = []
+    links, places = [], []
     for k, link in enumerate(plain.links):
         i = next((known[key] for key in _names(link) if key in known), None)
+        if i is not None and link.joint != model.links[i].joint:
+            i = None  # a drive and friction of another unit
         lost = () if i is None else tuple(x for x in parts if now[x][k] != then[x][i])
         links.append((link, None if i is None else model.links[i], lost))
-        edited += [PARTS[x].format(link=link.name, joint=link.joint_name) for x in lost]
+        places.append(i)
+        edited += [_part(x, link) for x in lost]
     if not locked and now["placements"] == then["placements"]:
-        moved = [x for x in WHOLE[1:] if now[x] != then[x] and not (own_tip and x == "tool")]
-        edited += [WORDS[x] for x in moved]
-        model = _in_its_frames(plain, model, links, {*moved, *(["tool"] if own_tip else [])})
+        moved = [x for x in ("frames", "tool") if now[x] != then[x]]
+        moved = [x for x in moved if not (own_tip and x == "tool")]
+        edited += [WHOLE[x] for x in moved]
+        moved += ["tool"] if own_tip else []
+        model = _in_its_frames(plain, model, links, moved, edited)
     else:
-        model = _in_urdf_frames(plain, model, links, [] if locked else edited, locked)
+        model = _in_urdf_frames(plain, model, links, places, edited, locked)
     if edited:
         warn(
             f"{where}: the URDF elements were edited since dynamis wrote them and count now, "
             f"not what <dynamis> says, for: {', '.join(dict.fromkeys(edited))}"
         )
     return model
+
+
+def _part(name: str, link: Link) -> str:
+    return PARTS[name].format(link=link.name, joint=link.joint_name)
 
 
 def _check_lockable(model: Model) -> None:
@@ -219,14 +282,18 @@ def _check_lockable(model: Model) -> None:
 
 
 def _in_its_frames(
-    plain: Model, model: Model, links: Sequence[Found], edited: Collection[str]
+    plain: Model, model: Model, links: Sequence[Found], moved: Collection[str], edited: list[str]
 ) -> Model:
     """Joints are where they were: bodies, frames and tool of URDF in the frames of the model."""
     new, old = chain(model), chain(plain)
     changes: dict[str, Any] = {"name": plain.name}
-    if "frames" in edited:
+    if plain.n != model.n and model.configurations:  # joints began or ceased to mimic
+        changes["configurations"] = {}
+        edited.append("configurations (dropped)")
+    if "frames" in moved:
         changes["frames"] = tuple(_carried(frame, model, new, old) for frame in plain.frames)
-    if "tool" in edited:  # without its tool a payload stays in the link that carries it
+        changes |= {"base_name": plain.base_name} if model.base == Pose() else {}
+    if "tool" in moved:  # without its tool a payload stays in the link that carries it
         held = NamedFrame(name="", link=plain.link_names[plain.tip], pose=plain.tool)
         changes |= {"tool": _carried(held, model, new, old).pose, "payload": None}
         changes |= {"tool_link": plain.tool_link, "tool_name": plain.tool_name}
@@ -235,7 +302,7 @@ def _in_its_frames(
         assert said is not None
         own = _merged(said, link, said, lost)
         loaded = model.payload is not None and i == model.tip
-        if "body" in lost or (loaded and "tool" in edited):
+        if "body" in lost or (loaded and "tool" in moved):
             body = {name: getattr(link, name) for name in _group("body")}
             if model.convention != "urdf":
                 inertia = linear(transformed_back(new.bodies[i].user, old.bodies[i].inertia))
@@ -246,22 +313,33 @@ def _in_its_frames(
 
 
 def _in_urdf_frames(
-    plain: Model, model: Model, links: Sequence[Found], edited: list[str], locked: bool
-) -> Model:
-    """Joints are elsewhere: what the model alone holds, on the links that URDF has."""
+    plain: Model, model: Model, links: Sequence[Found], places: Sequence[int | None],
+    edited: list[str], locked: bool,
+) -> Model:  # fmt: skip
+    """Joints are elsewhere: what the model alone holds, on the links that URDF has.
+
+    `places` are the numbers that these have in the model.
+    """
     own = [x if said is None else _merged(x, x, said, lost) for x, said, lost in links]
     changes = {name: getattr(model, name) for name in BEYOND}
     if not locked:
         dropped = " (the DH table is dropped)" if model.convention != "urdf" else ""
         edited.insert(0, f"joint placements{dropped}")
+        gone = [repr(x.joint_name) for i, x in enumerate(model.links) if i not in places]
+        edited += [f"all but these elements of {', '.join(gone)} (dropped)"] if gone else []
         edited += ["closures (they are dropped)"] if model.closures else []
         changes |= {name: tuple(_forces(plain, model, name, edited)) for name in FORCES}
+        names = {*plain.link_names, plain.base_name}
+        away = [x for x in own if _rotor_away(x, names, model)]
+        edited += [f"rotor placement of {x.joint_name!r} (dropped)" for x in away]
+        own = [_without_rotor(x) if x in away else x for x in own]
         fits = {
             "gear_matrix": plain.tree_joint_names == model.tree_joint_names,
-            "configurations": plain.n == model.n,
+            "configurations": plain.n == model.n and places == [*range(len(model.links))],
         }
         changes |= {name: getattr(model, name) for name, fit in fits.items() if fit}
-        edited += [name for name, fit in fits.items() if not fit and getattr(model, name)]
+        lost = [name for name, fit in fits.items() if not fit and getattr(model, name)]
+        edited += [f"{name} (dropped)" for name in lost]
     return replace(plain, links=tuple(own), **changes)
 
 
@@ -276,6 +354,21 @@ def _merged(start: Link, plain: Link, said: Link, lost: Collection[str]) -> Link
         changes["friction"] = replace(said.friction, **own)
         changes["drive"] = said.drive and replace(said.drive, viscous=0.0, coulomb=0.0)
     return replace(start, **changes)
+
+
+def _rotor_away(link: Link, names: Collection[str], model: Model) -> bool:
+    """Whether a rotor has a place that was said in a frame of the DH table, or on a link gone."""
+    drive = link.drive
+    if drive is None or (drive.rotor_link, drive.rotor_axis, drive.rotor_position) == (None,) * 3:
+        return False
+    return model.convention != "urdf" or drive.rotor_link not in {None, *names}
+
+
+def _without_rotor(link: Link) -> Link:
+    """The link, its drive with the rotor on the axis of the joint."""
+    usual = Drive()
+    own = {x: getattr(usual, x) for x, about in schema(Drive).items() if about.group == "rotor"}
+    return replace(link, drive=link.drive and replace(link.drive, **own))
 
 
 def _forces(plain: Model, model: Model, name: str, edited: list[str]) -> Iterator[Force]:

@@ -7,6 +7,7 @@ tools read. They are data: no file that they name is opened here.
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from xml.etree.ElementTree import Element
 
@@ -20,6 +21,7 @@ LINK_TAGS = ("inertial",)
 JOINT_TAGS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic", EXTENSION)
 ROBOT_TAGS = ("link", "joint", EXTENSION)
 PACKAGE = "package://"
+ACTUATED = ("transmission", "ros2_control")  # elements that name joints
 FILES = ("mesh", "texture")  # elements whose filename is that of a file; a plugin's is a library's
 
 
@@ -68,6 +70,27 @@ def words_of(kept: KeptElements | None) -> list[str]:
     rows = (*kept.links.values(), *kept.joints.values(), kept.robot)
     tags = dict.fromkeys(element.tag for row in rows for element in row)
     return [f"<{tag}>" + " of the base" * (tag in LINK_TAGS) for tag in tags]
+
+
+def renamed_elements(
+    kept: KeptElements | None, links: Mapping[str, str], joints: Mapping[str, str]
+) -> KeptElements | None:
+    """Elements of links and joints that have other names, and others that refer to them."""
+    if kept is None or all(a == b for names in (links, joints) for a, b in names.items()):
+        return kept
+    robot = deepcopy(kept.robot)
+    for element in robot:
+        about = element.get("reference", "")
+        if about in links or about in joints:
+            element.set("reference", {**joints, **links}[about])
+        for x in element.findall("joint") if element.tag in ACTUATED else ():
+            x.set("name", joints.get(str(x.get("name")), str(x.get("name"))))
+    return replace(
+        kept,
+        robot=robot,
+        links={links.get(name, name): x for name, x in kept.links.items()},
+        joints={joints.get(name, name): x for name, x in kept.joints.items()},
+    )
 
 
 def put_back(robot: Element, model: Model, folder: Path | None) -> list[str]:
@@ -120,7 +143,7 @@ def packages_lost(kept: KeptElements | None, folder: Path | None) -> list[str]:
 
 def _joints_named(element: Element) -> Iterator[str]:
     """Joints that a <transmission> or a <ros2_control> moves."""
-    if element.tag in ("transmission", "ros2_control"):
+    if element.tag in ACTUATED:
         yield from (str(x.get("name")) for x in element.findall("joint") if x.get("name"))
 
 
