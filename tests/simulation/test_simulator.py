@@ -244,7 +244,7 @@ def test_torques_that_are_no_numbers_are_refused_and_change_nothing(arm, bad):
 
 def test_options_are_those_of_simulate(arm):
     """Their names, order, kinds and defaults; what is unknown, or given twice, is named."""
-    of_a_run = {"duration", "q0", "qd0", "save_every", "check_step"}
+    of_a_run = {"duration", "q0", "qd0", "motor0", "motor_rate0", "save_every", "check_step"}
     options = inspect.signature(dy.simulate).parameters
     expected = [x for name, x in options.items() if name not in of_a_run]
     assert list(inspect.signature(dy.Simulator).parameters.values()) == expected

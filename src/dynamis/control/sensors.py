@@ -67,6 +67,11 @@ class Sensors:
         """Whether positions carry noise."""
         return self._has("position_noise")
 
+    @property
+    def of_links_alone(self) -> bool:
+        """Whether they are exact, and say only that they are on the links."""
+        return self.side == "link" and repr(self) == repr(Sensors(side="link"))
+
     def _has(self, noise: str) -> bool:
         """Whether "position_noise" or "torque_noise" is not zero."""
         deviation = getattr(self, noise)

@@ -44,7 +44,8 @@ def impacts(
     for i, can in enumerate(plant.holds):
         rests = (qd[i] == 0.0) * (hard == 0.0) * 1.0 if can else None
         held.append(rests if hits[i] is None else fn.max(hits[i], rests))
-    inertia = plant.inertia_for(place, fn, x, [h * share for share in since], h)
+    times = [0.0 if hit is None else fn.select(hit, h, 0.0) for hit in hits]
+    inertia = plant.inertia_for(place, fn, x, times, h)  # a blow is shorter than a step
     momentum = inertia.momentum(speed)
     after, _ = inertia.solve(momentum, held, target, fn)
     held, target = _resting(plant, place, after, held, target, fn)

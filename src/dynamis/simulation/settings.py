@@ -427,8 +427,8 @@ def _sampling(options: Options, controller: Controller | Law | None) -> dict[str
         )
     if asked is None and controller is not None:
         asked = controller.sample_time
-    exact = options.sensors in (None, Sensors(side="link"))
-    sampled = asked is not None or not exact or lag > 0.0
+    given = options.sensors is not None and not options.sensors.of_links_alone
+    sampled = asked is not None or given or lag > 0.0
     if asked is None and options.observer is not None:
         asked = options.observer.sample_time
     asked = dt if asked is None else asked
