@@ -169,10 +169,22 @@ def mechanism() -> Any:
     return four_bar()
 
 
+@functools.cache
+def elastic_robot() -> dy.Robot:
+    """The two-link arm with elastic joints."""
+    drive = dy.Drive(gear=50.0, rotor_inertia=1e-4, stiffness=1e4)
+    return robot().with_drive(0, drive).with_drive(1, drive)
+
+
+OF_ELASTIC = ("resonances", "elastic_inverse_dynamics", "elastic_regressor")
 OF_CLOSED = (
     *("assemble", "project", "closure_error", "closure_jacobian", "closure_status"),
     *("constraint_forces", "drive_jacobian", "joint_rates", "joint_accelerations", "with_home"),
 )
+SPECIAL = {  # methods that the two-link arm does not have
+    **dict.fromkeys(OF_CLOSED, mechanism),
+    **dict.fromkeys(OF_ELASTIC, elastic_robot),
+}
 
 
 @functools.cache
@@ -257,6 +269,8 @@ STUDIED = (
 # valid values by the parameter's name; of one callable: "callable.parameter"
 VALID: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("q", "qd", "qdd", "tau", "q0", "q1", "torque"), lambda: [0.1, 0.2]),
+    **dict.fromkeys(("qddd", "qdddd", "motor", "motor_rate"), lambda: [0.1, 0.2]),
+    "motor_acceleration": lambda: [0.1, 0.2],
     **dict.fromkeys(("center", "amplitude", "action", "reference"), lambda: [0.1, 0.2]),
     **dict.fromkeys(("bandwidth", "kp", "kd", "adaptation", "stiffness", "gain"), lambda: 2.0),
     **dict.fromkeys(
@@ -570,8 +584,9 @@ class Table:
             return
         self.instances[kind] = thing
         for method, call in methods(thing):
-            closed = kind is dy.Robot and method in OF_CLOSED
-            self._add(f"{kind.__name__}.{method}", getattr(mechanism(), method) if closed else call)
+            special = SPECIAL.get(method) if kind is dy.Robot else None
+            own = call if special is None else getattr(special(), method)
+            self._add(f"{kind.__name__}.{method}", own)
 
 
 # options behind ** by callable; of methods of Robot: `CALL_OPTIONS` unless said here
