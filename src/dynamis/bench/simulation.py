@@ -121,7 +121,7 @@ class Stepper:
     def go(self) -> None:
         """1000 steps."""
         self.x[...] = self.start
-        early, every = self.m.slots.integrated, self.s.save_every
+        early, every = self.m.slots.integrated, self.s.span.save_every
         kept = min(early, self.rows.shape[2])
         self.loop.run(self.x, 0, STEPS, self.given, Record(self.rows, kept, every))
 

@@ -56,7 +56,7 @@ def adaptive(sim: Simulation, recorder: RunRecorder) -> None:
         try:
             adaptive_steps(
                 stages_of(sim), sim.x, recorder.t, s.tableau, s.options.tolerance, m.forces_at,
-                torque, record, s.duration / 10.0, breaks, at_break,
+                torque, record, s.span.duration / 10.0, breaks, at_break,
             )  # fmt: skip
         except TooShortError as short:
             t, state = short.args
@@ -75,7 +75,7 @@ def _breaks(s: Settings, m: Assembly) -> tuple[np.ndarray, Callable[[int, np.nda
     every = 1 if s.stepwise else s.period  # steps from one to the next
     breaks = np.zeros(0)
     if m.computes or s.stepwise:
-        breaks = s.dt * np.arange(0, math.floor(s.duration / s.dt + 1e-9) + 1, every)
+        breaks = s.dt * np.arange(0, math.floor(s.span.duration / s.dt + 1e-9) + 1, every)
 
     def at_break(k: int, state: np.ndarray) -> np.ndarray:
         if not m.computes or k * every % s.period:
@@ -91,7 +91,7 @@ def _refuse_infinite_torque(sim: Simulation, t: float) -> None:
     """Name torques that are no numbers as the reason why steps became too short at t."""
     s = sim.s
     torque = of_all_joints(s, finite_torque)
-    beyond = t + 10.0 * SHORTEST * s.duration  # where the last attempts looked
+    beyond = t + 10.0 * SHORTEST * s.span.duration  # where the last attempts looked
     for instant in (t, beyond):
         torque(instant, *sim.assembly.seen(sim.x))
 

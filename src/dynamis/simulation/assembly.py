@@ -154,10 +154,11 @@ class Assembly:
 
     def start(self, s: Settings) -> np.ndarray:
         """The state of every member before the first step, (count, size)."""
+        start = s.start
         x, place = np.zeros((s.count, self.slots.size), s.options.dtype), self.slots.slices
-        x[:, place["q"]] = s.q0
-        x[:, place["qd"]] = s.qd0
-        x[:, place["direction"]] = np.sign(s.qd0)
+        x[:, place["q"]] = start.q0
+        x[:, place["qd"]] = start.qd0
+        x[:, place["direction"]] = np.sign(start.qd0)
         if self.plant.gears:
             elastic = [gear.joint for gear in self.plant.gears]
             motor, rate = (rows[:, elastic] for rows in motor_start(s))
@@ -175,7 +176,7 @@ class Assembly:
         else:
             given, fn = (list(q.T), list(qd.T)), NUMPY
         constants: Any = self.computer.constants
-        if s.encoder_offsets is not None:
+        if start.encoder_offsets is not None:
             rows = self.computer_constants(s)[:, 1:]
             constants = rows[0].tolist() if s.count == 1 else list(rows.T)
         begun = self.computer.start(*given, s.sample_time, constants, fn)
@@ -194,14 +195,15 @@ class Assembly:
         if law is None or not law.finds_joints or law.model.n != s.robot.n or not s.count:
             return
         found = np.stack([np.broadcast_to(x, s.count) for x in begun["computer.joints"]], axis=1)
-        off = np.abs(found - s.q0).max(axis=1)
+        off = np.abs(found - s.start.q0).max(axis=1)
         if not (off < ELSEWHERE).all():
-            at, joint = divmod(int(np.argmax(~(np.abs(found - s.q0) < ELSEWHERE))), s.robot.n)
+            at, joint = divmod(int(np.argmax(~(np.abs(found - s.start.q0) < ELSEWHERE))), s.robot.n)
             which = f" of arm {at}" if s.count > 1 else ""
             raise OptionError(
                 f"the control computer takes joint {s.robot.joint_names[joint]!r}{which} to be at "
-                f"{found[at, joint]:.4g}, which is at {s.q0[at, joint]:.4g}: from the drives and "
-                f"the home configuration of {law.model.name!r} it finds another assembly, or none",
+                f"{found[at, joint]:.4g}, which is at {s.start.q0[at, joint]:.4g}: from the "
+                f"drives and the home configuration of {law.model.name!r} it finds another "
+                "assembly, or none",
                 "give the robot, or the controller's model, with_home(q) in the assembly it is in",
             )
 
@@ -229,7 +231,7 @@ class Assembly:
         if self.inputs.size:
             parts += [self.forces(t + c * h, t) for c in s.tableau.nodes]
         if s.measures is not None and s.measures.signals:
-            wanted = s.reference(t)[:, : len(s.driven)]  # type: ignore[misc]
+            wanted = s.start.reference(t)[:, : len(s.driven)]  # type: ignore[misc]
             parts.append(s.measures.rows(wanted, t))
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
@@ -244,8 +246,8 @@ class Assembly:
         n = len(s.driven)
         rows = np.zeros((len(t), 1 + 4 * n))
         rows[:, 0] = t
-        if s.reference is not None:
-            rows[:, 1 : 1 + 3 * n] = s.reference(t)
+        if s.start.reference is not None:
+            rows[:, 1 : 1 + 3 * n] = s.start.reference(t)
         if s.sensors.noisy and len(t):
             rows[:, 1 + 3 * n :] = s.sensors.noise(POSITIONS, first, len(t), arm, n)
         return rows
@@ -271,7 +273,7 @@ class Assembly:
 
     def plant_constants(self, s: Settings, h: float) -> np.ndarray:
         """The time step; and the parameters and forces of every member that has its own."""
-        own = [rows for rows in (s.parameters, s.arm_forces) if rows is not None]
+        own = [rows for rows in (s.start.parameters, s.start.arm_forces) if rows is not None]
         if not own:
             return np.array([h])
         return np.concatenate([np.full((s.count, 1), h), *own], axis=1, dtype=s.options.dtype)
@@ -282,11 +284,11 @@ class Assembly:
 
     def computer_constants(self, s: Settings) -> np.ndarray:
         """The sample time and the numbers of the computer; a row per arm where encoders differ."""
-        if s.encoder_offsets is None:
+        if s.start.encoder_offsets is None:
             return self._computer_constants
         rows = np.tile(self._computer_constants, (s.count, 1))
         computers = rows[:, 1:]  # after the sample time; those of the sensors come first
-        computers[:, zero_errors(len(s.driven))] += s.encoder_offsets
+        computers[:, zero_errors(len(s.driven))] += s.start.encoder_offsets
         return rows
 
     def constants(self, s: Settings, h: float | None = None) -> list[np.ndarray]:

@@ -260,7 +260,7 @@ class Simulation:
         return (slice(start, start + group) for start in range(0, len(self.x), group))
 
     def _signals(self, arms: slice, first: int, steps: int) -> list[np.ndarray]:
-        numbers = self.s.arm_numbers[arms] if self._noise_per_arm else None
+        numbers = self.s.start.arm_numbers[arms] if self._noise_per_arm else None
         return self.assembly.signals_of(self.s, first, steps, numbers)
 
     def _record(self, arms: slice, rows: np.ndarray | None, every: int) -> Record:
@@ -274,7 +274,7 @@ class Simulation:
         For controllers that are Python functions, and between steps of any length.
         """
         s, m = self.s, self.assembly
-        arms = s.arm_numbers if s.sensors.noisy else [0]
+        arms = s.start.arm_numbers if s.sensors.noisy else [0]
         rows = np.concatenate([m.computer_rows(s, np.array([t]), number, arm) for arm in arms])
         row = rows if len(rows) > 1 else rows[0]
         constants = m.computer_constants(s)
@@ -323,19 +323,19 @@ def _row(step: int, every: int) -> int:
 
 def fixed_steps(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """Every task by the loop itself, in steps of one length: machine code, a GPU, or Python."""
-    s = sim.s
+    s, span = sim.s, sim.s.span
     chunk = _steps_at_a_time(sim, loop)
-    with stage(f"simulating {s.robot.name}", s.steps, s.options.progress) as progress:
-        for done in range(0, s.steps, chunk):
-            steps = min(chunk, s.steps - done)
-            last = done + steps == s.steps and not s.short
-            upto = len(recorder.t) if last else _row(done + steps, s.save_every)
+    with stage(f"simulating {s.robot.name}", span.steps, s.options.progress) as progress:
+        for done in range(0, span.steps, chunk):
+            steps = min(chunk, span.steps - done)
+            last = done + steps == span.steps and not span.short
+            upto = len(recorder.t) if last else _row(done + steps, span.save_every)
             again = _every_step(sim, loop, done, steps)
             _advance_recorded(sim, loop, recorder, done, steps, last)
             progress(done + steps)
             if not recorder.accept(upto, again):
                 return
-    if s.short:
+    if span.short:
         _short_end(sim, loop, recorder)
         recorder.accept(len(recorder.t))
 
@@ -344,9 +344,9 @@ def _every_step(sim: Simulation, loop: Loop, done: int, steps: int) -> Again | N
     """A function that takes the next steps of one arm again, for the state at every one of them;
     None where the rows hold these states, and on GPUs."""
     s = sim.s
-    if s.save_every == 1 or s.shape != () or s.device is not None:
+    if s.span.save_every == 1 or s.start.shape != () or s.device is not None:
         return None
-    start, first = sim.copied(), s.first + done
+    start, first = sim.copied(), s.span.first + done
 
     def again() -> tuple[np.ndarray, np.ndarray]:
         states = np.zeros((1, steps + 1, start.x.shape[1]), s.options.dtype)
@@ -360,7 +360,7 @@ def _steps_at_a_time(sim: Simulation, loop: Loop) -> int:
     """Steps between looks at what was recorded."""
     s = sim.s
     if not isinstance(loop, (MachineLoop, PythonLoop)):
-        return loop.chunk(s, sim.assembly, s.steps)
+        return loop.chunk(s, sim.assembly, s.span.steps)
     chunk = CHUNK if isinstance(loop, MachineLoop) else SLOW_CHUNK
     return max(1, chunk // max(1, s.count // 256))
 
@@ -369,10 +369,11 @@ def _advance_recorded(
     sim: Simulation, loop: Loop, recorder: RunRecorder, done: int, steps: int, last: bool
 ) -> None:
     """Steps of a run after those `done`, into its rows; `last`: and the instant after them."""
-    s, first, every = sim.s, sim.s.first + done, sim.s.save_every
+    s, span = sim.s, sim.s.span
+    first, every = span.first + done, span.save_every
     rows = recorder.rows[:, _row(done, every) : _row(done + steps, every)]
     final = recorder.rows[:, -1:] if last else None
-    if last and every == 1 and recorder.kept == sim.x.shape[1] and not s.resident:
+    if last and every == 1 and recorder.kept == sim.x.shape[1] and not s.start.resident:
         # One call for the steps and the instant after them, which is a step more. All numbers are
         # kept, so the rows hold the state at that instant: what is integrated stands in its own
         # row, from before that step, what acts in the row before.
@@ -380,7 +381,7 @@ def _advance_recorded(
         sim.advance(loop, first, steps + 1, rows)
         early = sim.assembly.slots.integrated
         sim.x[:, :early], sim.x[:, early:] = rows[:, -1, :early], rows[:, -2, early:]
-    elif s.first % every == 0:
+    elif span.first % every == 0:
         sim.advance(loop, first, steps, rows, every, final)
     else:  # rows count from where the run began, the loop from the start of the simulation
         states = np.zeros((s.count, steps, rows.shape[2]), s.options.dtype)
@@ -390,12 +391,12 @@ def _advance_recorded(
 
 def _short_end(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """The short step that is left after the whole ones, and the last instant."""
-    s = sim.s
+    s, span = sim.s, sim.s.span
     row = np.zeros((s.count, 1, recorder.kept), s.options.dtype)
-    sim.advance_short(loop, s.first + s.steps, s.short, row)
-    if s.steps % s.save_every == 0:
-        recorder.rows[:, [s.steps // s.save_every]] = like(recorder.rows, row)
-    sim.copied().plant_alone(s.end, s.short, recorder.rows[:, -1:])
+    sim.advance_short(loop, span.first + span.steps, span.short, row)
+    if span.steps % span.save_every == 0:
+        recorder.rows[:, [span.steps // span.save_every]] = like(recorder.rows, row)
+    sim.copied().plant_alone(span.end, span.short, recorder.rows[:, -1:])
 
 
 # Python functions as controllers
@@ -403,8 +404,8 @@ def _short_end(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
 
 def torque_of(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Torques of the user's function, (count, n); one arm is given vectors."""
-    one, n = s.shape == (), len(s.driven)
-    shape = (n,) if one else (*s.shape, n)
+    one, n = s.start.shape == (), len(s.driven)
+    shape = (n,) if one else (*s.start.shape, n)
     given = s.function(t, q.reshape(shape).copy(), qd.reshape(shape).copy())  # type: ignore[misc]
     what = f"controller{location(s.function)}"
     tau = returned(given, f"{what} at t = {t:g} s")
@@ -436,45 +437,45 @@ def finite_torque(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.nd
 
 def by_samples(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """A Python function as controller at its sample time; the arm in machine code in between."""
-    s, m = sim.s, sim.assembly
+    s, m, span = sim.s, sim.assembly, sim.s.span
     constants = [m.plant_constants(s, s.dt)]
 
     def arm(first: int, end: int) -> None:
         """Steps of the arm under the torques it has."""
         if end > first:
-            rows = recorder.rows[:, _row(first, s.save_every) : _row(end, s.save_every)]
+            rows = recorder.rows[:, _row(first, span.save_every) : _row(end, span.save_every)]
             given = Given([m.plant_signal(s, first, end - first)], constants)
-            record = Record(rows, m.slots.integrated, s.save_every)
+            record = Record(rows, m.slots.integrated, span.save_every)
             loop.run(sim.x, first, end - first, given, record)
 
-    with stage(f"simulating {s.robot.name}", s.steps, s.options.progress) as progress:
-        for k in range(0, s.steps, s.period):
+    with stage(f"simulating {s.robot.name}", span.steps, s.options.progress) as progress:
+        for k in range(0, span.steps, s.period):
             sim.latch(k)
             sim.sample(k * s.dt, k // s.period)
-            end = min(k + s.period, s.steps)
+            end = min(k + s.period, span.steps)
             acts = min(k + s.delay, end) if s.delay < s.period else end  # what was computed now
             arm(k, acts)
             if acts < end:
                 sim.latch(acts)
                 arm(acts, end)
             progress(end)
-            if not recorder.accept(_row(end, s.save_every)):
+            if not recorder.accept(_row(end, span.save_every)):
                 return
     _end_of_samples(sim, recorder)
 
 
 def _end_of_samples(sim: Simulation, recorder: RunRecorder) -> None:
     """What happens after the whole steps: a sample, a short step, what acts at the end."""
-    s = sim.s
+    s, span = sim.s, sim.s.span
     row = np.zeros((s.count, 1, recorder.kept))
-    sim.latch(s.steps)
-    if s.steps % s.period == 0:
-        sim.sample(s.steps * s.dt, s.steps // s.period)
-    if s.short:
-        sim.plant_alone(s.steps * s.dt, s.short, row)
-        if s.steps % s.save_every == 0:
-            recorder.rows[:, [s.steps // s.save_every]] = row
-    end = s.duration if s.short else s.steps * s.dt
-    sim.copied().plant_alone(end, s.short or s.dt, row)
+    sim.latch(span.steps)
+    if span.steps % s.period == 0:
+        sim.sample(span.steps * s.dt, span.steps // s.period)
+    if span.short:
+        sim.plant_alone(span.steps * s.dt, span.short, row)
+        if span.steps % span.save_every == 0:
+            recorder.rows[:, [span.steps // span.save_every]] = row
+    end = span.duration if span.short else span.steps * s.dt
+    sim.copied().plant_alone(end, span.short or s.dt, row)
     recorder.rows[:, -1:] = row
     recorder.accept(len(recorder.t))

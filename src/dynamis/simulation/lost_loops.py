@@ -28,7 +28,7 @@ def lost_hint(robot: "Robot") -> str:
 
 def why_lost(s: Settings, m: Assembly, row: np.ndarray, t: float, member: int = 0) -> str:
     """Reason why the loops were lost after a state at t, of one member."""
-    own = None if s.parameters is None else list(s.parameters[member])
+    own = None if s.start.parameters is None else list(s.start.parameters[member])
     plant = m.plant if m.parametrised is None else m.parametrised(own)
     near = _singular(s, row[: s.n].astype(float))
     if s.tableau.adaptive:  # its steps hold a tolerance
@@ -57,7 +57,7 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
     plant = replace(plant, drives=False)  # the torques are known
     constants = np.atleast_2d(m.plant_constants(s, s.dt))
     constants = constants[member if len(constants) > 1 else 0]
-    for _ in range(min(s.save_every, STEPS)):
+    for _ in range(min(s.span.save_every, STEPS)):
         nodes = [
             replace(m.inputs.acting(m.forces_at(t + c * s.dt, t), constants), torque=None)
             for c in s.tableau.nodes

@@ -20,12 +20,12 @@ SLACK = 1e-9  # rad or m: two positions this close are one
 def motor_start(s: "Settings") -> tuple[np.ndarray, np.ndarray]:
     """Positions and rates of all motors at the start, in units of their joints, (count, n)."""
     load = static_torque(s)
-    position = s.q0 + deflections(s.robot, load) if s.motor0 is None else s.motor0
-    rate = s.qd0 if s.motor_rate0 is None else s.motor_rate0
-    if s.motor0 is not None:
+    position = s.start.q0 + deflections(s.robot, load) if s.start.motor0 is None else s.start.motor0
+    rate = s.start.qd0 if s.start.motor_rate0 is None else s.start.motor_rate0
+    if s.start.motor0 is not None:
         _refuse_outside(s, position, load)
-    _refuse_apart(s, "motor0", position, s.q0)
-    _refuse_apart(s, "motor_rate0", rate, s.qd0)
+    _refuse_apart(s, "motor0", position, s.start.q0)
+    _refuse_apart(s, "motor_rate0", rate, s.start.qd0)
     return position, rate
 
 
@@ -49,16 +49,16 @@ def given_motors(robot: "Robot", value: Any, name: str, shape: tuple[int, ...]) 
 
 def static_torque(s: "Settings") -> np.ndarray:
     """Torques of the drives that hold the arms at rest at q0, (count, n)."""
-    robot, q = s.robot, s.q0
+    robot, q = s.robot, s.start.q0
     still = np.zeros_like(q)
     if undriven(robot) or not len(q):
         return still
-    if s.parameters is None:
+    if s.start.parameters is None:
         return robot.inverse_dynamics(q, still, still)
-    values = s.parameters
+    values = s.start.parameters
     if s.varied is not None:
         values = np.tile(robot.parameters.values, (len(q), 1))
-        values[:, list(s.varied)] = s.parameters
+        values[:, list(s.varied)] = s.start.parameters
     return robot.kernel("inverse_dynamics", parameters="argument")(q, still, still, values)
 
 
@@ -103,7 +103,7 @@ def _refuse_outside(s: "Settings", motors: np.ndarray, load: np.ndarray) -> None
         if not float(gear.backlash):
             continue
         i = coordinate(s.robot.chain, gear)
-        d = np.abs(motors[:, i] - s.q0[:, i])
+        d = np.abs(motors[:, i] - s.start.q0[:, i])
         most = np.maximum(float(gear.backlash), np.abs(deflection_under(gear, load[:, i])))
         beyond = d > most * (1.0 + SLACK) + SLACK
         if beyond.any():

@@ -62,26 +62,26 @@ class RunRecorder:
 
     def __init__(self, s: Settings, assembly: Assembly):
         self.s, self.m = s, assembly
-        slots = assembly.slots
+        slots, start, span = assembly.slots, s.start, s.span
         self.kept = slots.size if s.count == 1 else slots.slices["direction"].stop
-        instants = s.steps // s.save_every + 1
+        instants = span.steps // span.save_every + 1
         size = float(np.dtype(s.options.dtype).itemsize) * s.count * instants * self.kept
-        if size > MEMORY and not s.resident:
+        if size > MEMORY and not start.resident:
             hint = "save fewer instants with save_every=..."
             if s.options.events:
                 hint = "events look at every step: take longer steps, or simulate in parts"
             raise OptionError(
                 f"{s.count} arms at {instants} instants need {size / 1e9:.0f} GB", hint
             )
-        whole = np.arange(0, s.steps + 1, s.save_every)
-        self.t = s.dt * (s.first + whole)
-        self.k = s.first + whole
-        if s.short or whole[-1] != s.steps:
-            self.t = np.append(self.t, s.end)
-            self.k = np.append(self.k, s.first + s.steps + bool(s.short))
+        whole = np.arange(0, span.steps + 1, span.save_every)
+        self.t = s.dt * (span.first + whole)
+        self.k = span.first + whole
+        if span.short or whole[-1] != span.steps:
+            self.t = np.append(self.t, span.end)
+            self.k = np.append(self.k, span.first + span.steps + bool(span.short))
         shape = (s.count, len(self.t), self.kept)
-        if s.resident:
-            self.rows: Any = s.library.empty(shape, s.options.dtype, s.device)
+        if start.resident:
+            self.rows: Any = start.library.empty(shape, s.options.dtype, s.device)
         else:
             self.rows = np.zeros(shape, s.options.dtype)
         self.filled = 0
@@ -101,7 +101,7 @@ class RunRecorder:
         """
         first = self.filled
         self.filled = upto
-        if self.s.shape != ():
+        if self.s.start.shape != ():
             return True
         good = self._plausible(self.rows[0, first:upto])
         if not good.all():
@@ -171,10 +171,10 @@ class RunRecorder:
     def _robot(self, member: int) -> Robot:
         """One arm of the run, with its own parameters."""
         s = self.s
-        if s.parameters is None:
+        if s.start.parameters is None:
             return s.robot
         values = np.array(s.robot.parameters.values)
-        values[slice(None) if s.varied is None else list(s.varied)] = s.parameters[member]
+        values[slice(None) if s.varied is None else list(s.varied)] = s.start.parameters[member]
         return s.robot.with_parameters(values)
 
     def _end(self, row: int, message: str) -> None:
@@ -198,34 +198,34 @@ class RunRecorder:
 
     def run(self, step: "StepCheck | None" = None) -> Run:
         """The result; `step` is what its check of the step needs."""
-        s, m = self.s, self.m
-        if s.resident:
+        s, m, start = self.s, self.m, self.s.start
+        if start.resident:
             return self._resident()
         kept = self._thinned()
         t, rows = self.t[kept], self.rows[:, kept]
         diverged: Any = self.diverged_at is not None
         diverged_at: Any = self.diverged_at
-        if s.shape != ():
+        if start.shape != ():
             diverged, diverged_at, rows = self._members(rows, t)
             gave_up = self.ended and self.diverged_at is None
             if np.any(diverged) and not gave_up:
                 self.message = f"{int(np.sum(diverged))} of {s.count} diverged"
                 self.message += self._first_reason(np.ravel(diverged_at))
 
-        shaped, places = rows.reshape((*s.shape, *rows.shape[1:])), m.slots.slices
+        shaped, places = rows.reshape((*start.shape, *rows.shape[1:])), m.slots.slices
 
         def part(name: str) -> np.ndarray:
             return np.ascontiguousarray(shaped[..., places[name]])
 
-        held = m.holds(s.parameters)
+        held = m.holds(start.parameters)
         states = {}
         if s.count == 1:
             states = {k: part(k) for k in m.slots.slices if "." in k or k in PHYSICAL}
         if s.law is not None and not self.message:
             self.message = self._safe(states, t)
         reference = None
-        if s.reference is not None:  # a copy: the signal remembers its rows
-            wanted = s.reference(t).reshape(len(t), 3, len(s.driven))
+        if start.reference is not None:  # a copy: the signal remembers its rows
+            wanted = start.reference(t).reshape(len(t), 3, len(s.driven))
             reference = State(*wanted.swapaxes(0, 1).copy())
         run = Run(
             robot=s.robot,
@@ -248,7 +248,7 @@ class RunRecorder:
             _motors=self._motors(part),
             _step=step,
         )
-        return run if s.like is None else run.moved(partial(like, s.like))
+        return run if start.like is None else run.moved(partial(like, start.like))
 
     def _motors(
         self, part: Callable[[str], Any], to: Callable[[Any], Any] = lambda x: x
@@ -263,7 +263,7 @@ class RunRecorder:
             if name == "motor_friction":
                 found[name] *= 0.0
             found[name][..., joints] = part(name)
-        holds = m.holds(self.s.parameters).astype(dtype)
+        holds = m.holds(self.s.start.parameters).astype(dtype)
         holds[joints] = m.motor_holds
         direction = part("direction") + 0.0
         direction[..., joints] = part("motor_direction")
@@ -275,17 +275,17 @@ class RunRecorder:
         good = (abs(rows[..., : 2 * s.n]) < PLAUSIBLE).all(-1)
         bad = (~good).cumsum(1) > 0
         rows[bad] = float("nan")
-        first = s.library.to_host((~bad).sum(1))
+        first = s.start.library.to_host((~bad).sum(1))
         diverged = first < len(self.t)
         when = np.where(diverged, np.append(self.t, np.nan)[first], np.nan)
 
         def part(name: str) -> Any:
-            return rows[..., slices[name]].reshape((*s.shape, len(self.t), -1))
+            return rows[..., slices[name]].reshape((*s.start.shape, len(self.t), -1))
 
         parts = {name: part(name) for name in ("q", "qd", "tau", "friction", "direction")}
-        holds = like(rows, self.m.holds(s.parameters).astype(s.options.dtype)) > 0.0
+        holds = like(rows, self.m.holds(s.start.parameters).astype(s.options.dtype)) > 0.0
         parts["stuck"] = (parts.pop("direction") == 0.0) & holds
-        wanted = None if s.reference is None else s.reference(self.t)
+        wanted = None if s.start.reference is None else s.start.reference(self.t)
         return Run(
             robot=s.robot,
             t=self.t,
@@ -295,8 +295,8 @@ class RunRecorder:
             reference=None
             if wanted is None
             else State(*(like(rows, part) for part in np.split(wanted, 3, axis=1))),
-            diverged=diverged.reshape(s.shape),
-            diverged_at=when.reshape(s.shape),
+            diverged=diverged.reshape(s.start.shape),
+            diverged_at=when.reshape(s.start.shape),
             message=f"{int(diverged.sum())} of {s.count} diverged" if diverged.any() else "",
             _motors=self._motors(part, partial(like, rows)),
         )
@@ -311,10 +311,10 @@ class RunRecorder:
 
     def _thinned(self) -> slice | np.ndarray:
         """The rows to give: every one, or with events every few and the last."""
-        end = self.filled if self.s.shape == () else len(self.t)
-        if self.s.thin == 1:
+        end = self.filled if self.s.start.shape == () else len(self.t)
+        if self.s.span.thin == 1:
             return slice(end)  # a view: ensembles are large
-        kept = np.arange(0, end, self.s.thin)
+        kept = np.arange(0, end, self.s.span.thin)
         return kept if not end or kept[-1] == end - 1 else np.append(kept, end - 1)
 
     def _members(self, rows: np.ndarray, t: np.ndarray) -> tuple[Any, Any, np.ndarray]:
@@ -326,16 +326,16 @@ class RunRecorder:
         diverged = bad.any(axis=1)
         when = np.where(diverged, t[bad.argmax(axis=1)] if len(t) else 0.0, np.nan)
         rows = np.where(bad[..., None], np.nan, rows) if diverged.any() else rows
-        return diverged.reshape(s.shape), when.reshape(s.shape), rows
+        return diverged.reshape(s.start.shape), when.reshape(s.start.shape), rows
 
     def _measured(
         self, part: Callable[[str], np.ndarray], t: np.ndarray, k: np.ndarray
     ) -> Measurement:
         """What the computer logged at its samples that are among the rows."""
         s = self.s
-        last = s.first + s.steps
+        last = s.span.first + s.span.steps
         samples: Any = slice(None)
-        if s.period > 1 or s.short or self.ended:
+        if s.period > 1 or s.span.short or self.ended:
             samples = (k % s.period == 0) & (k <= last) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
         tau = part("tau")[..., samples, :]
         if len(s.driven) < s.n:

@@ -3,9 +3,9 @@
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,17 +47,52 @@ SLACK = 1e-6  # of a step: how exactly a sample time is a number of them
 DIVISORS = 100  # numbers of steps that are tried for one that is written in few digits
 
 
-def _nowhere() -> np.ndarray:
-    return np.zeros((0, 0))
+class Start(NamedTuple):
+    """Where the arms start, one row for each; nothing that is compiled depends on it."""
+
+    q0: np.ndarray  # (count, n)
+    qd0: np.ndarray
+    shape: tuple[int, ...] = ()  # leading axes of the ensemble
+    parameters: np.ndarray | None = None  # (count, p)
+    arm_forces: np.ndarray | None = None  # (count, numbers): forces that differ from arm to arm
+    reference: Signal | None = None
+    arms: np.ndarray | None = None  # numbers of the arms, which decide their noise; None: 0, 1, ..
+    encoder_offsets: np.ndarray | None = None  # (count, drives), added to those of the sensors
+    like: Any = None  # an array of another library the start was given in, if it was
+    library: Any = None  # of that array, where it lies on the GPU that computes
+    motor0: np.ndarray | None = None  # (count, n), where motors of elastic joints were given
+    motor_rate0: np.ndarray | None = None
+
+    @property
+    def arm_numbers(self) -> list[int]:
+        """Numbers of the arms."""
+        return list(range(len(self.q0))) if self.arms is None else [int(x) for x in self.arms]
+
+    @property
+    def resident(self) -> bool:
+        """Whether the rows of an ensemble stay on the GPU."""
+        return self.library is not None and self.shape != ()
+
+
+class TimeSpan(NamedTuple):
+    """The steps of a run, and which of them are kept."""
+
+    first: int = 0  # steps done before
+    duration: float = 0.0
+    steps: int = 0  # whole ones of the run
+    short: float = 0.0  # what is left after them, if anything
+    end: float = 0.0  # when the run is over
+    save_every: int = 1  # steps from one row to the next; 1 with events
+    thin: int = 1  # rows from one that is given to the next
+
+
+NOWHERE = Start(np.zeros((0, 0)), np.zeros((0, 0)))
+NO_TIME = TimeSpan()
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything a simulation needs to know, in the form it needs it.
-
-    What stands behind the line is decided by where it starts (`started`) and how long it runs
-    (`spanned`); no code depends on it.
-    """
+    """What is asked of a simulation, in the form it needs it; its start and its time, if known."""
 
     robot: "Robot"
     options: Options
@@ -76,30 +111,13 @@ class Settings:
     delay: int  # steps until what was computed acts
     sampled: bool
     stops: tuple[tuple[float, float] | None, ...]
-    parameters: np.ndarray | None  # as given; (count, p) once started
+    parameters: np.ndarray | None  # as given
     threads: int | None
     device: int | None  # number of a GPU; None: this machine's processors
     measures: "Measures | None" = None  # accumulators kept up within the steps
     varied: tuple[int, ...] | None = None  # which parameters `parameters` holds; None: all
-    # ---
-    q0: np.ndarray = field(default_factory=_nowhere)  # (count, n)
-    qd0: np.ndarray = field(default_factory=_nowhere)
-    motor0: np.ndarray | None = None  # (count, n), where motors of elastic joints were given
-    motor_rate0: np.ndarray | None = None
-    shape: tuple[int, ...] = ()  # leading axes of the ensemble
-    reference: Signal | None = None
-    first: int = 0  # steps done before
-    duration: float = 0.0
-    steps: int = 0  # whole ones of the run
-    short: float = 0.0  # what is left after them, if anything
-    end: float = 0.0  # when the run is over
-    save_every: int = 1  # steps from one row to the next; 1 with events
-    thin: int = 1  # rows from one that is given to the next
-    like: Any = None  # an array of another library the start was given in, if it was
-    library: Any = None  # of that array, where it lies on the GPU that computes
-    arms: np.ndarray | None = None  # numbers of the arms, which decide their noise; None: 0, 1, ..
-    encoder_offsets: np.ndarray | None = None  # (count, drives), added to those of the sensors
-    arm_forces: np.ndarray | None = None  # (count, numbers): those of `per_arm`
+    start: Start = NOWHERE
+    span: TimeSpan = NO_TIME
 
     @cached_property
     def n(self) -> int:
@@ -114,17 +132,7 @@ class Settings:
     @property
     def count(self) -> int:
         """Arms."""
-        return len(self.q0)
-
-    @property
-    def arm_numbers(self) -> list[int]:
-        """Numbers of the arms."""
-        return list(range(self.count)) if self.arms is None else [int(x) for x in self.arms]
-
-    @property
-    def resident(self) -> bool:
-        """Whether the rows of an ensemble stay on the GPU."""
-        return self.library is not None and self.shape != ()
+        return len(self.start.q0)
 
 
 def changed(s: Settings, **fields: Any) -> Settings:
@@ -269,7 +277,7 @@ def started(
     wanted = wanted or (s.measures is not None and s.measures.tracks)
     if wanted and s.wanted is None and len(np.unique(q, axis=0)) > 1:
         raise OptionError("an ensemble needs a reference", "give reference=...")
-    reference = s.reference  # made before for many starts, or now
+    reference = s.start.reference  # made before for many starts, or now
     if wanted and len(q) and reference is None:
         reference = reference_signal(s.wanted, s.robot, q[0, s.driven])
     _within(s, q)
@@ -277,10 +285,8 @@ def started(
         name: given_motors(s.robot, on_host(x), name, shape)
         for name, x in (("motor0", motor0), ("motor_rate0", motor_rate0))
     }
-    return changed(
-        s, q0=q, qd0=qd, **motors, shape=shape, parameters=values, reference=reference, like=first,
-        library=library, arm_forces=forces,
-    )  # fmt: skip
+    start = Start(q, qd, shape, values, forces, reference, like=first, library=library, **motors)
+    return changed(s, start=start)
 
 
 def refuse_no_closures(robot: "Robot") -> None:
@@ -323,17 +329,15 @@ def spanned(s: Settings, duration: Any, save_every: Any, first: int = 0) -> Sett
             f"duration is {duration:g} s, more steps of dt = {s.dt:g} s than can be counted"
         )
     for name, shape in s.stepwise.items():
-        arms = () if name in s.for_all_arms else s.shape
+        arms = () if name in s.for_all_arms else s.start.shape
         rows_fit(name, shape, first + round(duration / s.dt), bool(first), arms)
     every = OPTIONS["save_every"].checked(save_every)
-    thinned = {"save_every": 1, "thin": every} if s.options.events else {"save_every": every}
+    kept = (1, every) if s.options.events else (every, 1)
     steps = int(duration / s.dt + ROUNDING)
     rest = duration - steps * s.dt
     short = rest if rest > ROUNDING * s.dt else 0.0
     end = first * s.dt + duration if first else duration
-    return changed(
-        s, first=first, duration=duration, steps=steps, short=short, end=end, **thinned
-    )  # fmt: skip
+    return changed(s, span=TimeSpan(first, duration, steps, short, end, *kept))
 
 
 def first_point(robot: "Robot", wanted: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -324,7 +324,7 @@ class Simulator:
     def _reset(self, s: Settings, where: Any = None) -> None:
         """Time zero of settings that have been given a start."""
         if s.count:
-            refuse_singular(self.robot, s.q0[0])
+            refuse_singular(self.robot, s.start.q0[0])
         x = self.assembly.start(s)
         if where is not None:
             self._ready()
@@ -332,16 +332,20 @@ class Simulator:
                 chosen: Any = np.asarray(where)
             except ValueError:  # ragged
                 chosen = np.zeros(0)
-            if chosen.dtype != bool or chosen.shape != self._s.shape or s.shape != chosen.shape:
-                raise ShapeError(f"where is {shown(where)}, expected flags {self._s.shape}")
+            if (
+                chosen.dtype != bool
+                or chosen.shape != self._s.start.shape
+                or s.start.shape != chosen.shape
+            ):
+                raise ShapeError(f"where is {shown(where)}, expected flags {self._s.start.shape}")
             chosen = chosen.reshape(-1)
             self._x[chosen] = x[chosen]
             return
-        if x.shape == self._x.shape and s.shape == self._s.shape:
+        if x.shape == self._x.shape and s.start.shape == self._s.start.shape:
             self._x[...] = x  # in place: compiled code keeps this buffer's address
         else:
             self._x, self._repeat = x, None
-            part, shape = self.assembly.slots.part, (*s.shape, s.n)
+            part, shape = self.assembly.slots.part, (*s.start.shape, s.n)
             self._views = {name: part(x, name).reshape(shape) for name in SEEN}
         self._s, self._steps, self._halted = s, 0, ""
 
@@ -370,7 +374,7 @@ class Simulator:
         if not self._views:
             self.reset()
         found = self._views[name].copy()
-        return found if self._s.like is None else like(self._s.like, found)
+        return found if self._s.start.like is None else like(self._s.start.like, found)
 
     def _ready(self) -> None:
         """Reset it if that was never done; raise if it cannot go on."""
@@ -400,8 +404,8 @@ class Simulator:
         if type(tau) is not np.ndarray or tau.dtype != np.float64 or tau.shape[-1:] != (s.n,):
             hint = partial(drive_hint, s.robot)
             tau = as_batch(tau, "tau", (s.n,), f"robot {s.robot.name!r}", hint)
-        if tau.shape[:-1] not in ((), s.shape):
-            raise ShapeError(f"tau has shape {tau.shape}, expected {(*s.shape, s.n)}")
+        if tau.shape[:-1] not in ((), s.start.shape):
+            raise ShapeError(f"tau has shape {tau.shape}, expected {(*s.start.shape, s.n)}")
         if not np.isfinite(tau).all():
             raise OptionError(f"tau is {shown(tau)}, expected finite numbers")
         refuse_passive(s.robot, tau, "tau")
@@ -455,7 +459,7 @@ class Simulator:
         self._ready()
         s = spanned(self._s, duration, save_every, self._steps)
         compiled = s.function is None and not s.tableau.adaptive
-        if not compiled and s.first:
+        if not compiled and s.span.first:
             raise OptionError(
                 f"the simulator is at t = {self.t:g} s, expected the start",
                 "functions as controllers and steps of any length run from a reset on",
@@ -463,11 +467,11 @@ class Simulator:
         recorder, start = RunRecorder(s, self.assembly), self._x.copy()
         if s.count:
             self._through(Simulation(s, self.assembly, self._x), recorder)
-        self._steps += s.steps
+        self._steps += s.span.steps
         loops = Loops(lambda: self._loop, lambda: self._plant_loop)
         run = recorder.run(step_check(recorder, start, loops))
-        if not compiled or s.short or run.message:
-            self._halted = run.message or f"a run of {s.duration:g} s has ended"
+        if not compiled or s.span.short or run.message:
+            self._halted = run.message or f"a run of {s.span.duration:g} s has ended"
         return run
 
     def _through(self, sim: Simulation, recorder: RunRecorder) -> None:

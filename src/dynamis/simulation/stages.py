@@ -162,8 +162,8 @@ def between(
 def stages_of(sim: Simulation) -> Stages:
     """Those of a simulation in progress."""
     s, m = sim.s, sim.assembly
-    arm = m.plant, m.slots, m.inputs, m.key, s.count, s.parameters, m.parametrised, s.arm_forces
-    return Stages(*arm, m.seen)
+    arm = m.plant, m.slots, m.inputs, m.key, s.count
+    return Stages(*arm, s.start.parameters, m.parametrised, s.start.arm_forces, m.seen)
 
 
 def of_all_joints(s: Settings, torque: Callable[..., np.ndarray]) -> Torque:
@@ -181,14 +181,14 @@ def by_stages(sim: Simulation, recorder: RunRecorder) -> None:
     """A Python function asked at every stage of the integrator; an observer at its samples."""
     s, m, x = sim.s, sim.assembly, sim.x
     stages, torque = stages_of(sim), of_all_joints(s, finite_torque)
-    ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
+    ends = [*(s.dt * np.arange(1, s.span.steps + 1)), *([s.span.duration] if s.span.short else [])]
     t, row = 0.0, 0
     with stage(f"simulating {s.robot.name}", len(ends), s.options.progress) as progress:
         for k, end in enumerate(ends):
             if m.computes and k % s.period == 0:
                 sim.sample(t, k // s.period)
             start, stop, _ = stages.step(x, t, end - t, s.tableau, m.forces_at, torque)
-            if k % s.save_every == 0:
+            if k % s.span.save_every == 0:
                 recorder.put(row, start)
                 recorder.filled, row = row, row + 1
                 if not recorder.accept(row):
@@ -196,8 +196,8 @@ def by_stages(sim: Simulation, recorder: RunRecorder) -> None:
             x[...] = stages.finish(start, stop, end - t)
             t = float(end)
             progress(k + 1)
-    if m.computes and s.steps % s.period == 0 and not s.short:
-        sim.sample(t, s.steps // s.period)
+    if m.computes and s.span.steps % s.period == 0 and not s.span.short:
+        sim.sample(t, s.span.steps // s.period)
     sim.part("command")[...] = torque(t, *m.seen(x))
     last = stages.call("begin", x, np.concatenate([[t], m.forces_at(t, t)]), s.dt)
     recorder.rows[:, -1] = last[:, : recorder.kept]

@@ -140,7 +140,9 @@ class StepCheck:
         local = self._local(rows * self.every)
         member = int(np.where(followed, local.max(axis=1), -1.0).argmax())
         found = self.arm(member)._error(run.t, q[member], local[member])
-        arm = tuple(int(k) for k in np.unravel_index(member, s.shape)) if s.shape else ()
+        arm = (
+            tuple(int(k) for k in np.unravel_index(member, s.start.shape)) if s.start.shape else ()
+        )
         return found if found is None else found._replace(arm=arm)
 
     def arm(self, k: int) -> "StepCheck":
@@ -154,7 +156,7 @@ class StepCheck:
         """The error of one arm with positions q (rows, n) and `local` errors (2 n,)."""
         s, n, steps = self.s, self.s.n, (len(q) - 1) * self.every
         of_function = s.function is not None
-        total = local[:n] + min(s.duration, SETTLING if of_function else math.inf) * local[n:]
+        total = local[:n] + min(s.span.duration, SETTLING if of_function else math.inf) * local[n:]
         grows = steps >= LONG and not of_function
         if not grows and (total <= DOUBT * LEAST).all():
             return None
@@ -195,7 +197,7 @@ class StepCheck:
         """
         s, spread = self.s, len(self.at) - self.sudden
         again = self._by_stages if s.function is not None and not s.sampled else self._by_plant
-        known = again == self._by_plant and s.save_every == 1  # the row after is a step later
+        known = again == self._by_plant and s.span.save_every == 1  # the row after is a step later
         whole = self.rows[:, 2] if known else again(1)
         with np.errstate(invalid="ignore"):  # arms that diverged
             off = np.abs(whole[..., : 2 * s.n] - again(2)[..., : 2 * s.n])
@@ -220,7 +222,7 @@ class StepCheck:
     def _by_plant(self, parts: int) -> np.ndarray:
         """The states a step later, in so many parts, under the torques that acted."""
         s, m, x = self.s, self.assembly, self._acting
-        h, t = s.dt / parts, s.dt * (s.first + s.save_every * self.at)
+        h, t = s.dt / parts, s.dt * (s.span.first + s.span.save_every * self.at)
         rows = np.stack([m.plant_rows(s, t + k * h, h) for k in range(parts)], axis=1)
         every = x.reshape(-1, x.shape[2])
         self._run_plant(every, np.tile(rows, (len(x), 1, 1)), h)
@@ -241,10 +243,10 @@ class StepCheck:
         """The same where a function was asked at every stage: its torques vary linearly."""
         s, m, found, states = self.s, self.assembly, [], self._acting[0]
         stages = stages_of(Simulation(s, m, states[:1]))
-        h, apart = s.dt / parts, s.dt * s.save_every
+        h, apart = s.dt / parts, s.dt * s.span.save_every
         now, later = m.slots.part(self.rows[0, 1:], "command")
         for k, x, u, v in zip(self.at, states, now, later, strict=True):
-            begin = s.dt * s.save_every * float(k)
+            begin = s.dt * s.span.save_every * float(k)
 
             def torque(
                 t: float, q: Any, qd: Any, begin: float = begin, u: Any = u, v: Any = v
@@ -292,7 +294,7 @@ class StepCheck:
         together = int(min(most, max(least, fit)))
         h, x = together * s.dt, np.repeat(self.start, 2, axis=0)
         x[1, :n] += off
-        signals = m.plant_rows(s, s.dt * s.first + h * np.arange(steps // together), h)
+        signals = m.plant_rows(s, s.dt * s.span.first + h * np.arange(steps // together), h)
         kept = np.zeros((2, len(signals), n), x.dtype)
         self._run_plant(x, signals, h, kept)
         return np.abs(kept[1] - kept[0])
@@ -365,7 +367,7 @@ class StepCheck:
         finer = changed(s, dt=s.dt / parts, period=parts * s.period, delay=parts * s.delay)
         steps = (span.last - span.first) * every
         rows = np.zeros((1, steps, m.slots.integrated), x.dtype)
-        first, loop = s.first + span.first * every, in_parts(self.loops.tasks(), parts)
+        first, loop = s.span.first + span.first * every, in_parts(self.loops.tasks(), parts)
         sim, chunk = Simulation(finer, m, x), max(1, CHUNK // parts)
         for done in range(0, steps, chunk):  # signals of all steps would take much memory
             some = rows[:, done : done + chunk]
@@ -405,15 +407,15 @@ def step_check(recorder: "RunRecorder", x0: np.ndarray, loops: Loops) -> StepChe
     Steps that an integrator chooses hold a tolerance, and a run that diverged has said so; nothing
     is run twice on a GPU, and ensembles under a function at every stage keep too little.
     """
-    s, every = recorder.s, recorder.s.save_every
+    s, every = recorder.s, recorder.s.span.save_every
     if s.tableau.adaptive or s.device is not None or not s.count:
         return None
-    if s.shape == () and recorder.diverged_at is not None:
+    if s.start.shape == () and recorder.diverged_at is not None:
         return None
     if s.count > 1 and s.function is not None and not s.sampled:
         return None
     # the row at the end of the last whole step; an event has put its own into the last
-    last = min(recorder.filled - 1 - recorder.ended, s.steps // every)
+    last = min(recorder.filled - 1 - recorder.ended, s.span.steps // every)
     if last < 1:
         return None
     near, sudden = _rows_to_keep(last, every, MOST if s.count == 1 else FEWEST), 0
@@ -425,7 +427,7 @@ def step_check(recorder: "RunRecorder", x0: np.ndarray, loops: Loops) -> StepChe
     else:  # rows before and after are of other steps, which are not needed
         own = recorder.rows[:, None, near[1]]
         kept = np.broadcast_to(own, (s.count, *near.shape, own.shape[3]))
-    return StepCheck(s, recorder.m, loops, every * s.thin, near[1], sudden, kept, x0)
+    return StepCheck(s, recorder.m, loops, every * s.span.thin, near[1], sudden, kept, x0)
 
 
 @lru_cache(8)
@@ -454,8 +456,11 @@ def _sudden(qd: np.ndarray) -> np.ndarray:
 def _of_arm(s: Settings, k: int) -> Settings:
     """The settings of one arm of an ensemble."""
     names = ("q0", "qd0", "parameters", "arm_forces", "encoder_offsets")
-    own = {x: getattr(s, x)[k : k + 1] for x in names if getattr(s, x) is not None}
-    return changed(s, arms=np.array(s.arm_numbers[k : k + 1]), **own)
+    all_arms = s.start
+    rows = {x: getattr(all_arms, x) for x in names}
+    own = {x: row[k : k + 1] for x, row in rows.items() if row is not None}
+    arms = np.array(all_arms.arm_numbers[k : k + 1])
+    return changed(s, start=all_arms._replace(arms=arms, **own))
 
 
 def _resolved(q: np.ndarray, qd: np.ndarray, h: float) -> bool:

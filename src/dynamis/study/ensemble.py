@@ -59,7 +59,7 @@ class Ensemble:
         if self.varied:
             s = replace(s, varied=self.varied, parameters=np.zeros(0))
         if s.wanted is not None:
-            s = replace(s, reference=self.reference(s))
+            s = replace(s, start=s.start._replace(reference=self.reference(s)))
         self.ready = s.wanted is not None or not self._needs_reference(s)
         self.s: Settings = spanned(s, self._duration(s), 1)
         if self.measures is not None and self.measures.at_tool and case.robot.model.closures:
@@ -90,7 +90,7 @@ class Ensemble:
 
     def _motion(self, s: Settings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, qd, qdd of all joints on the reference, (steps + 1, n) each."""
-        motion = np.split(self.reference(s)(s.dt * np.arange(s.steps + 1)), 3, axis=1)
+        motion = np.split(self.reference(s)(s.dt * np.arange(s.span.steps + 1)), 3, axis=1)
         own = deciding(s.robot, "the reference")
         return motion_along(s.robot, self.case.start[0], *(x[:, own] for x in motion))
 
@@ -99,11 +99,13 @@ class Ensemble:
         parameters = draw.values if self.varied else None
         if self.ready and len(draw) > 1:  # what was drawn needs no check
             shape = (len(draw),)
-            s = replace(base, q0=draw.q0, qd0=draw.qd0, shape=shape, parameters=parameters)
+            known = {"q0": draw.q0, "qd0": draw.qd0, "shape": shape, "parameters": parameters}
+            start = base.start._replace(**known)
         else:
-            s = started(base, draw.q0, draw.qd0, None, None, parameters)
+            start = started(base, draw.q0, draw.qd0, None, None, parameters).start
         offsets = draw.joint_offset if self.offsets else None
-        return replace(s, arms=draw.index, encoder_offsets=offsets, threads=threads)
+        start = start._replace(arms=draw.index, encoder_offsets=offsets)
+        return replace(base, start=start, threads=threads)
 
     def values(self, draws: Sequence[Draw], threads: int | None) -> list[Values]:
         """Measures of every sample of some blocks; on a GPU all of them in one launch."""
@@ -125,7 +127,7 @@ class Ensemble:
     def _streamed(self, draw: Draw, threads: int | None) -> Values:
         """Measures of a block on the processor."""
         s, m = self.started(draw, self.s, threads), self.assembly
-        loop, sim, steps = self._loop(s), Simulation(s, m, m.start(s)), s.steps + 1
+        loop, sim, steps = self._loop(s), Simulation(s, m, m.start(s)), s.span.steps + 1
         if isinstance(loop, MachineLoop):
             loop.threads = threads
         for first in range(0, steps, CHUNK):
@@ -160,7 +162,7 @@ class Ensemble:
                             target[place] = given
 
             map_shared(prepare, list(zip(blocks, places, strict=True)), threads)
-            loop, steps, sim = self._loop(s), s.steps + 1, Simulation(s, m, x)
+            loop, steps, sim = self._loop(s), s.span.steps + 1, Simulation(s, m, x)
             chunk = loop.chunk(s, m, steps)  # type: ignore[union-attr]  # a DeviceLoop
             for first in range(0, steps, chunk):
                 sim.advance(loop, first, min(chunk, steps - first), constants=constants)
@@ -172,7 +174,7 @@ class Ensemble:
         part = self.assembly.slots.part  # copied: memory of a launch is used again
         found = {name: part(x, name).copy() for name in measures.sizes}
         left = np.asarray(found[f"measure.{LEFT}"], dtype=float)[:, 0]  # NaN: so far off, so soon
-        values = measures.results(found, Span(s.steps + 1, s.dt, s.steps * s.dt))
+        values = measures.results(found, Span(s.span.steps + 1, s.dt, s.span.steps * s.dt))
         reasons = [""] * len(left)
         for k in np.flatnonzero(~(left < 0.0)):
             reasons[k] = DIVERGED if np.isnan(left[k]) else _diverged_at(left[k])
@@ -190,7 +192,8 @@ class Ensemble:
             return None
         if not self.streams:
             return self._run(draw, threads).step_error
-        s = replace(self.started(draw, s, threads), save_every=max(1, s.steps // RECORDED))
+        s = self.started(draw, s, threads)
+        s = replace(s, span=s.span._replace(save_every=max(1, s.span.steps // RECORDED)))
         m, loop = self.assembly, self._loop(s)
         x, recorder = m.start(s), RunRecorder(s, m)
         start = x.copy()
@@ -202,7 +205,7 @@ class Ensemble:
 
     def _stored(self, draw: Draw, threads: int | None) -> Values:
         """Measures of runs that are stored, some arms at a time."""
-        bytes_per_arm = 8.0 * self.s.steps * 8 * self.s.n
+        bytes_per_arm = 8.0 * self.s.span.steps * 8 * self.s.n
         arms = int(min(TOGETHER, max(1.0, ROWS // bytes_per_arm)))
         parts = [
             self._of_runs(draw.part(slice(k, k + arms)), threads) for k in range(0, len(draw), arms)
@@ -238,7 +241,7 @@ class Ensemble:
             return self._prescribed(draw)
         sim = self.simulator
         sim._reset(self.started(draw, sim._given, threads))
-        return sim._run(self.s.duration)
+        return sim._run(self.s.span.duration)
 
     @property
     def simulator(self) -> Simulator:
@@ -250,7 +253,8 @@ class Ensemble:
         if self.varied:
             made._given = replace(made._given, varied=self.varied, parameters=np.zeros(0))
             made.assembly = Assembly(made._given)
-        made._given = replace(made._given, reference=self.s.reference)
+        start = made._given.start._replace(reference=self.s.start.reference)
+        made._given = replace(made._given, start=start)
         return made
 
     def _prescribed(self, draw: Draw) -> Run:
@@ -262,7 +266,7 @@ class Ensemble:
         nothing = np.zeros(tau.shape)
         return Run(
             robot=robot,
-            t=s.dt * np.arange(s.steps + 1),
+            t=s.dt * np.arange(s.span.steps + 1),
             q=np.broadcast_to(q, tau.shape),
             qd=np.broadcast_to(qd, tau.shape),
             tau=tau,
@@ -281,8 +285,9 @@ class Ensemble:
         if not self.case.simulated:
             return _member(self._prescribed(draw), 0, robot)
         sim = self.simulator
-        sim._reset(replace(self.started(draw, sim._given, None), shape=()))
-        return replace(sim._run(self.s.duration), robot=robot)
+        s = self.started(draw, sim._given, None)
+        sim._reset(replace(s, start=s.start._replace(shape=())))
+        return replace(sim._run(self.s.span.duration), robot=robot)
 
 
 def _with_encoder_offsets(case: "Case", options: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
@@ -310,8 +315,8 @@ def _refuse_forces_per_arm(s: Settings) -> None:
 def _joined(blocks: Sequence[Settings]) -> Settings:
     """Settings of all arms of some blocks."""
     names = ("q0", "qd0", "arms")
-    rows = {name: np.concatenate([getattr(s, name) for s in blocks]) for name in names}
-    return replace(blocks[0], **rows)
+    rows = {name: np.concatenate([getattr(s.start, name) for s in blocks]) for name in names}
+    return replace(blocks[0], start=blocks[0].start._replace(**rows))
 
 
 def _diverged_at(t: float) -> str:

@@ -87,7 +87,7 @@ def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
     asked = {x: OPTIONS[x].checked(case.options[x]) for x in names}
     asked = {x: value for x, value in asked.items() if not callable(value)}
     options = [s.tableau.key, s.stops, repr(s.sensors), s.period, s.delay, asked]
-    spans = list(pairwise([*range(0, s.steps + 1, ROWS), s.steps + 1]))
+    spans = list(pairwise([*range(0, s.span.steps + 1, ROWS), s.span.steps + 1]))
     if not case.simulated:
         wanted = ensemble.reference(s)
         return options, [digest_of(wanted(s.dt * np.arange(a, b))) for a, b in spans]
