@@ -916,7 +916,11 @@ class Robot:
     @overload
     def kernel(
         self,
-        name: Literal["inverse_dynamics_derivatives", "forward_dynamics_derivatives"],
+        name: Literal[
+            "inverse_dynamics_derivatives",
+            "forward_dynamics_derivatives",
+            "elastic_inverse_dynamics",
+        ],
         parameters: str = "inline",
         method: str | None = None,
     ) -> "ManyKernel": ...
