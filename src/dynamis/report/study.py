@@ -410,9 +410,9 @@ def _computed(page: Page, study: "Study") -> None:
     rows = [("samples", f"{study.samples:,}"), ("seed", str(case.seed))]
     if case.evaluate is None:
         s = case.ensemble(case.groups(case.draw(0, 1))[0].alternatives).s
-        rows += [("duration", f"{s.duration:g} s"), ("step", f"{s.dt:g} s")]
+        rows += [("duration", f"{s.span.duration:g} s"), ("step", f"{s.dt:g} s")]
         if case.simulated:
-            rows.append(("integrator", str(case.options["integrator"])))
+            rows.append(("integrator", s.tableau.name))
         plain = {"controller", "reference", "torque", "observer", "sensors", "device", "dtype"}
         for name, value in case.options.items():
             if name in plain and value is not None:

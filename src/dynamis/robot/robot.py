@@ -926,7 +926,11 @@ class Robot:
     @overload
     def kernel(
         self,
-        name: Literal["inverse_dynamics_derivatives", "forward_dynamics_derivatives"],
+        name: Literal[
+            "inverse_dynamics_derivatives",
+            "forward_dynamics_derivatives",
+            "elastic_inverse_dynamics",
+        ],
         method: str | None = None,
         parameters: str = "inline",
     ) -> "ManyKernel": ...

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.arrays import as_batch, finite
+from ..compile.arrays import NUMPY, as_batch, finite
 from ..dynamics.elastic import coordinate
+from ..dynamics.elements.gears import static_deflection
 from ..errors import OptionError
 from ..model.chain import Elasticity
 from ..robot.closing import undriven
@@ -72,13 +73,8 @@ def deflections(robot: "Robot", load: np.ndarray) -> np.ndarray:
 
 
 def deflection_under(gear: Elasticity, load: np.ndarray) -> np.ndarray:
-    """d from K s + K3 s^3 = load, with the teeth in contact on the side of the load."""
-    K, K3 = float(gear.stiffness), float(gear.hardening)
-    s = load / K
-    if K3:  # the one root of a cubic that grows
-        size = 2.0 * np.sqrt(K / (3.0 * K3))
-        s = size * np.sinh(np.arcsinh(3.0 * load / (K * size)) / 3.0)
-    return s + float(gear.backlash) * np.sign(load)
+    """d of a gear that transmits a load, its teeth in contact on that side."""
+    return static_deflection(gear, load, NUMPY) + gear.backlash * np.sign(load)
 
 
 def _elastic_joints(robot: "Robot") -> list[int]:

@@ -259,7 +259,7 @@ def _device(options: Options, tableau: Tableau, by_function: bool) -> int | None
 
 
 def started(
-    s: Settings, q0: Any, qd0: Any, motor0: Any, motor_rate0: Any, parameters: Any
+    s: Settings, q0: Any, qd0: Any, parameters: Any, motor0: Any = None, motor_rate0: Any = None
 ) -> Settings:
     """The settings with a start: one arm, or an ensemble by the leading axes."""
     given = {"q0": q0, "qd0": qd0, "parameters": parameters}

@@ -300,8 +300,8 @@ class Simulator:
             self.assembly.computer.key is None or self._blocks != self._known_blocks()
         ):
             self._renew()
-        given = q0, qd0, motor0, motor_rate0
-        self._reset(started(self._given, *given, self._given.parameters), where)
+        given = q0, qd0, self._given.parameters, motor0, motor_rate0
+        self._reset(started(self._given, *given), where)
 
     def _known_blocks(self) -> Hashable:
         """Values of controller, observer and sensors as they are now; None if nothing tells."""

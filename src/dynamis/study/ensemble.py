@@ -102,7 +102,7 @@ class Ensemble:
             known = {"q0": draw.q0, "qd0": draw.qd0, "shape": shape, "parameters": parameters}
             start = base.start._replace(**known)
         else:
-            start = started(base, draw.q0, draw.qd0, None, None, parameters).start
+            start = started(base, draw.q0, draw.qd0, parameters).start
         offsets = draw.joint_offset if self.offsets else None
         start = start._replace(arms=draw.index, encoder_offsets=offsets)
         return replace(base, start=start, threads=threads)
