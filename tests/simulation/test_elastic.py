@@ -16,6 +16,8 @@ B, M = 0.2, 0.5  # motor and link of the two masses, kg m^2
 MASS = 1.0 / (1.0 / B + 1.0 / M)  # that their gear feels
 ROUNDING = 1e-12
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def two_masses(
     K: float | None, z: float = 0.0, coulomb: tuple[float, float] = (0.0, 0.0), **drive
@@ -92,7 +94,7 @@ def test_the_implicit_step_is_of_third_order():
         )
         errors.append(np.abs(np.concatenate([run.q[-1], run.motor[-1]]) - exact).max())
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert orders[-1] > 2.8 and errors[1] < 1e-6
+    assert orders[-1] > 2.8 and errors[-1] < 1e-6
 
 
 @pytest.mark.parametrize("hardening", [0.0, 2e8])
@@ -202,10 +204,10 @@ def test_an_impact_of_teeth_is_exact(e):
     assert lost == pytest.approx(0.5 * MASS * (1.0 - e * e), abs=ROUNDING)
 
 
-def test_a_hundred_thousand_impacts_keep_energy():
+def test_ten_thousand_impacts_keep_energy():
     run = simulated(
-        two_masses(1e12, backlash=5e-3), 1010.0, q0=[0.0], qd0=[-0.2857], motor_rate0=[0.7143],
-        save_every=1000,
+        two_masses(1e12, backlash=5e-3), 101.0, q0=[0.0], qd0=[-0.2857], motor_rate0=[0.7143],
+        save_every=10,
     )  # fmt: skip
     total = run.energy.total
     assert np.abs(total / total[0] - 1.0).max() < 1e-9
@@ -250,23 +252,28 @@ def test_the_limit_cycle_of_a_position_loop(K, period, amplitude, near):
     assert q.max() == pytest.approx(amplitude, rel=near)
 
 
-def test_backlash_agrees_with_steps_of_any_length():
-    robot, torque = two_masses(2e3, 0.05, backlash=5e-3), lambda t: [3.0 * math.sin(9.0 * t)]
-    exact = simulated(robot, 1.0, dt=1e-2, q0=[0.0], torque=torque, integrator="dormand-prince")
-    run = simulated(robot, 1.0, q0=[0.0], torque=torque)
-    np.testing.assert_allclose(run.q[::10], exact.q, atol=2e-5)
+def test_backlash_in_steps_of_any_length_is_refused():
+    with pytest.raises(OptionError, match="has backlash, which dormand-prince"):
+        simulated(two_masses(2e3, backlash=5e-3), 0.1, integrator="dormand-prince")
 
 
-def test_teeth_that_strike_together_create_no_energy():
-    robot = dy.load("puma560")
+def test_impacts_of_several_gears_are_refused():
+    robot = two_links(1e8, 0.0, backlash=1e-3)
+    with pytest.raises(OptionError, match=r"(?s)teeth of 'joint1', 'joint2' meet.*use dt = "):
+        simulated(robot, 0.1, q0=[0.0, 0.0])
+
+
+def test_an_impact_in_an_arm_creates_no_energy():
+    robot = dy.load("puma560").with_friction(0.0, 0.0).with_gravity((0, 0, 0))
     for i in range(robot.n):
-        robot = robot.with_drive(i, stiffness=1e8, backlash=1e-3, viscous=0.0, coulomb=0.0)
-    robot = robot.with_friction(0.0, 0.0).with_gravity((0, 0, 0))
+        robot = robot.with_drive(i, viscous=0.0, coulomb=0.0)
+    robot = robot.with_drive(1, stiffness=1e9, backlash=1e-3)
     rng = np.random.default_rng(1)
-    starts = {name: rng.normal(size=(50, 6)) for name in ("qd0", "motor_rate0")}
-    run = simulated(robot, 0.05, q0=np.zeros((50, 6)), motor0=np.zeros((50, 6)), **starts)
-    kinetic = run.energy.kinetic / run.energy.kinetic[:, :1]
-    assert kinetic.max() < 1.0 + 1e-3
+    starts = {"qd0": rng.normal(size=(50, 6)), "motor0": np.zeros((50, 6))}
+    starts["motor_rate0"] = starts["qd0"] + np.eye(6)[1] * rng.normal(size=(50, 1))
+    run = simulated(robot, 0.05, q0=np.zeros((50, 6)), **starts)
+    total = run.energy.total / run.energy.total[:, :1]
+    assert not run.diverged.any() and total.max() < 1.0 + 1e-2  # by the error of the steps
 
 
 # starts, sides, ensembles, misuse
@@ -315,11 +322,10 @@ def test_code_of_steps_that_are_called_in_parts_is_that_of_whole_ones(monkeypatc
 
 
 def test_a_study_that_varies_nothing_is_the_simulation():
-    robot = two_links()
-    options = {"q0": np.array([0.3, 0.4]), "torque": [20.0, 4.0]}
-    options.pop("q0")
-    study = dy.study(robot, 0.1, samples=2, measure=("peak_torque",), seed=0, **options)
-    assert study.replay(0).q.shape == simulated(robot, 0.1, **options).q.shape
+    robot, torque = two_links(), [20.0, 4.0]
+    study = dy.study(robot, 0.1, samples=2, measure=("peak_torque",), seed=0, torque=torque)
+    run = simulated(robot, 0.1, torque=torque)
+    assert (study.replay(0).q == run.q).all() and (study.replay(1).motor == run.motor).all()
 
 
 def test_a_closed_mechanism_with_elastic_drives():
@@ -391,3 +397,9 @@ def test_motors_without_mass_or_of_their_own_are_refused():
             dy.Robot.from_dh(
                 "x", convention="standard", rotors="full", links=two_links().model.links
             )
+
+
+def test_a_unit_of_an_elastic_arm_is_refused(tmp_path):
+    with pytest.raises(OptionError, match=r"has elastic joints \('joint1', 'joint2'\)"):
+        dy.export_fmu(two_links(), tmp_path / "arm.fmu")
+    assert not list(tmp_path.iterdir())

@@ -13,7 +13,6 @@ from ..control.law import PLAUSIBLE
 from ..errors import OptionError
 from ..progress import stage
 from .assembly import Assembly
-from .backlash import left_flank, with_backlash
 from .loop import Simulation, finite_torque, torque_of
 from .record import Instant, RunRecorder
 from .settings import Settings
@@ -230,11 +229,10 @@ def _event(
 ) -> float:  # fmt: skip
     """The share of the step after which something changes; 1 if nothing does.
 
-    A joint turns back, meets a stop or lets go; the power through a gear turns round; teeth meet
-    or part.
+    A joint turns back, meets a stop or lets go; the power through a gear turns round.
     """
     loss = stages.slots.part(start, "loss")
-    if not (any(stages.holds) or loss.size or stages.plant.hard):
+    if not (any(stages.holds) or loss.size):
         return 1.0
     held = (stages.of_all(start, "direction") == 0.0) & stages.holds
 
@@ -270,7 +268,4 @@ def _crossed(stages: Stages, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     for i, stop in enumerate(plant.stops):
         if stop is not None:
             crossed[:, i] |= (q[:, i] > stop[1]) | (q[:, i] < stop[0])
-    flanks = stages.slots.part(start, "flank").T
-    for gear, side in zip(with_backlash(plant.gears), flanks, strict=True):
-        crossed[:, gear.joint] |= left_flank(gear, side, list(q.T))
     return crossed

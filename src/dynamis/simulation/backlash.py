@@ -46,13 +46,6 @@ def flank(x: "ElasticGear", q: Scalars, qd: Scalars, fn: Functions) -> Any:
     return found
 
 
-def left_flank(x: "ElasticGear", side: Any, q: Scalars) -> Any:
-    """Whether teeth on a side, or within the gap (0), are no longer there; over arrays."""
-    d, b = x.difference(q), x.gear.backlash
-    outside = (d > b + TOUCHING) | (d < -b - TOUCHING)
-    return ((side == 0.0) & outside) | ((side != 0.0) & (side * d < b - TOUCHING))
-
-
 def on_flank(gear: Elasticity, side: Any) -> Elasticity:
     """A gear whose teeth stay on a side: a spring without backlash, none within the gap."""
     touching = side * side
@@ -169,8 +162,8 @@ def _struck(
         e = fn.select(own.meets, fn.min(e, fast), e)
     jumps, moves = [], []
     for own in teeth:
-        jump = (1.0 + e) * own.u
-        stays = own.u <= REBOUND
+        jump, gap = (1.0 + e) * own.u, 2.0 * own.gear.gear.backlash
+        stays = (own.u <= REBOUND) + (e * own.u * own.t >= gap) > 0.0  # slow, or through the gap
         jumps.append(-fn.select(stays, own.v, jump))
         moves.append(-fn.select(stays, own.s, jump * own.t))
     active = [1.0 * own.meets for own in teeth]

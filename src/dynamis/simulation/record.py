@@ -63,7 +63,7 @@ class RunRecorder:
     def __init__(self, s: Settings, assembly: Assembly):
         self.s, self.m = s, assembly
         slots, start, span = assembly.slots, s.start, s.span
-        self.kept = slots.size if s.count == 1 else slots.slices["direction"].stop
+        self.kept = slots.size if s.count == 1 else slots.slices["motor_direction"].stop
         instants = span.steps // span.save_every + 1
         size = float(np.dtype(s.options.dtype).itemsize) * s.count * instants * self.kept
         if size > MEMORY and not start.resident:

@@ -59,7 +59,17 @@ def short_contacts(robot: "Robot", dt: float) -> tuple[bool, ...]:
     """Of every gear with backlash, whether teeth that meet part again within about a step."""
     if not robot.chain.with_backlash:
         return ()
-    return tuple(w * dt > RESOLVED for w in vibration(robot).contacts)
+    found = tuple(w * dt > RESOLVED for w in vibration(robot).contacts)
+    if sum(found) > 1:
+        names = [robot.model.links[x.joint].joint_name for x in robot.chain.with_backlash]
+        short = ", ".join(repr(name) for name, hard in zip(names, found, strict=True) if hard)
+        fastest = sorted(vibration(robot).contacts)[-2]
+        raise OptionError(
+            f"teeth of {short} meet for less than a step of dt = {dt:g} s, expected at most one "
+            "gear with such impacts",
+            f"use dt = {RESOLVED / fastest:.1g} s, or backlash at one of these joints",
+        )
+    return found
 
 
 def configurations(robot: "Robot") -> list[np.ndarray]:
@@ -111,6 +121,11 @@ def integrator_for(robot: "Robot", tableau: Tableau, dt: float) -> Tableau:
                 'use integrator="rk4", or give a drive its stiffness',
             )
         return tableau
+    if tableau.adaptive and robot.chain.with_backlash:
+        raise OptionError(
+            f"robot {robot.name!r} has backlash, which {tableau.name} does not follow",
+            'use integrator="rk4"',
+        )
     fastest = vibration(robot)
     if tableau.gamma or tableau.adaptive or fastest.resolved(dt):
         return tableau

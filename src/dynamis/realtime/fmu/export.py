@@ -220,6 +220,12 @@ class Unit:
 
 def arm_unit(robot: "Robot", plant: Assembly, fmi: str) -> Unit:
     """The arm: torques in, positions and velocities out, by the plant's steps of at most h."""
+    if plant.plant.gears:
+        names = ", ".join(repr(robot.joint_names[gear.joint]) for gear in plant.plant.gears)
+        raise OptionError(
+            f"robot {robot.name!r} has elastic joints ({names}), whose motors a unit cannot start",
+            "export it rigid: robot.with_drive(joint, stiffness=None, damping=0, ...)",
+        )
     v, n, dt, at = Variables(), robot.n, plant.s.dt, plant.slots.slices
     every, home = range(n), robot.home.tolist()
     fixed = {"variability": "fixed"}
