@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 
 import dynamis as dy
 from dynamis.errors import DynamisWarning, ModelError, OptionError
+from dynamis.simulation.elastic.vibration import vibration
 from dynamis.simulation.tableau import ROS34PW2
-from dynamis.simulation.vibration import vibration
 
 B, M = 0.2, 0.5  # motor and link of the two masses, kg m^2
 MASS = 1.0 / (1.0 / B + 1.0 / M)  # that their gear feels

@@ -432,7 +432,7 @@ def _force(
         ends.append((link, point(frame, resolve(getattr(force, place), values, fn))))
     joints = [model.tree_joint_names.index(getattr(force, name)) for name in force.joints]
     number = partial(resolve, values=values, fn=fn)
-    return force.on_chain(tuple(ends), joints[0] if joints else -1, number)
+    return force._on_chain(tuple(ends), joints[0] if joints else -1, number)
 
 
 def _closure(

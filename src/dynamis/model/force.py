@@ -38,7 +38,7 @@ class Force:
         """Those of the coefficients that may be negative."""
         return ()
 
-    def on_chain(self, ends: tuple[End, ...], joint: int, number: Callable[[Any], Any]) -> Any:
+    def _on_chain(self, ends: tuple[End, ...], joint: int, number: Callable[[Any], Any]) -> Any:
         """A named tuple to compute with that has `ends`, `joint` (-1: none) and `coefficients`.
 
         `number` gives the value of a field.

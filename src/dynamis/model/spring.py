@@ -163,7 +163,7 @@ class Spring(Force):
         """The joint of a torsion spring."""
         return ("joint",) if self.kind == "torsion" else ()
 
-    def on_chain(
+    def _on_chain(
         self, ends: tuple[End, ...], joint: int, number: Callable[[Any], Any]
     ) -> "ChainSpring":
         """The spring with its points in joint frames."""

@@ -73,8 +73,12 @@ def with_link(model: Model, link: Any, given: Mapping[str, Any]) -> Model:
     wanted = _number_of(model, "link", link, names, len(names))
     old, number = model.links[wanted], wanted + 1
     found = _changed(old, given, model)
-    usual = {"name": found.name or f"link{number}"}
-    usual |= {"joint_name": found.joint_name or f"joint{number}"}
+    usual = {"name": f"link{number}", "joint_name": f"joint{number}"}
+    for key, name in usual.items():
+        own = getattr(found, key)
+        usual[key] = name if own is None else own
+        if not isinstance(usual[key], str):
+            raise ModelError(f"{key} is {shown(own)}, expected a name", "give text, or None")
     renamed = _renamed(model, old, found := replace(found, **usual))
     links = [found if i == wanted else x for i, x in enumerate(renamed.pop("links"))]
     if (found.mimic is None) != (old.mimic is None):

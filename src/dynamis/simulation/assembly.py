@@ -18,11 +18,11 @@ from ..lazy import cached_property, once
 from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
 from ..spatial.functions import MATH
-from .motor_start import motor_start
+from .elastic.motor_start import motor_start
+from .elastic.vibration import short_contacts
 from .plant import Plant
 from .settings import Settings, force_shapes
 from .tasks import Inputs, PlantStep, Slots, Task, computer_function, latch_function
-from .vibration import short_contacts
 
 ELSEWHERE = 0.2  # rad or m: what encoders may be off; another assembly is farther
 SINGLE = 100.0  # closure tolerances: what counts as closed in single precision

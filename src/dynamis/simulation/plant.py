@@ -23,12 +23,13 @@ from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, inner, less, plus
-from . import backlash, motors, rows, stiff_gears
+from . import motors, rows
+from .elastic import backlash, stiff_gears
+from .elastic.stiff_gears import ElasticGear
 from .impacts import impacts, reversals
 from .inertia import ArmInertia, Constrained, inertia_at
 from .loops import LoopFigures, loop_figures, or_nan, put_back
 from .rows import Row
-from .stiff_gears import ElasticGear
 from .tableau import Tableau
 
 ENDLESS = 1e300  # the force of a joint stop

@@ -248,7 +248,7 @@ class RunRecorder:
             _motors=self._motors(part),
             _step=step,
         )
-        return run if start.like is None else run.moved(partial(like, start.like))
+        return run if start.like is None else run._moved(partial(like, start.like))
 
     def _motors(
         self, part: Callable[[str], Any], to: Callable[[Any], Any] = lambda x: x

@@ -232,9 +232,9 @@ class Run:
         """It with NumPy arrays, where it has those of another library."""
         if not origin(self.q):
             return self
-        return self.moved(lambda values: np.asarray(on_host(values)))
+        return self._moved(lambda values: np.asarray(on_host(values)))
 
-    def moved(self, to: Callable[[Any], Any]) -> "Run":
+    def _moved(self, to: Callable[[Any], Any]) -> "Run":
         """The run with its arrays as another library has them."""
         found: dict[str, Any] = {name: to(getattr(self, name)) for name in ARRAYS}
         found["_motors"] = {name: to(values) for name, values in self._motors.items()}

@@ -22,7 +22,8 @@ from ..model.parameters import parameter_names
 from ..robot.closing import drive_hint, refuse_unclosed
 from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
-from .motor_start import given_motors
+from .elastic.motor_start import given_motors
+from .elastic.vibration import integrator_for
 from .motors import check_circuits
 from .options import OPTIONS, Options
 from .signals import (
@@ -35,7 +36,6 @@ from .signals import (
     signal,
 )
 from .tableau import Tableau, integrator_named
-from .vibration import integrator_for
 
 if TYPE_CHECKING:
     from ..robot import Robot

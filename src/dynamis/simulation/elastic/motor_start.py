@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.arrays import NUMPY, as_batch, finite
-from ..dynamics.elastic import coordinate
-from ..dynamics.elements.gears import static_deflection
-from ..errors import OptionError
-from ..model.chain import Elasticity
-from ..robot.closing import undriven
+from ...compile.arrays import NUMPY, as_batch, finite
+from ...dynamics.elastic import coordinate
+from ...dynamics.elements.gears import static_deflection
+from ...errors import OptionError
+from ...model.chain import Elasticity
+from ...robot.closing import undriven
 
 if TYPE_CHECKING:
-    from ..robot import Robot
-    from .settings import Settings
+    from ...robot import Robot
+    from ..settings import Settings
 
 SLACK = 1e-9  # rad or m: two positions this close are one
 

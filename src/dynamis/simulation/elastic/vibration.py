@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..dynamics import equation
-from ..dynamics.elastic import expanded
-from ..errors import OptionError
-from ..lazy import once
-from ..model.chain import Chain
-from ..spatial.functions import MATH
+from ...dynamics import equation
+from ...dynamics.elastic import expanded
+from ...errors import OptionError
+from ...lazy import once
+from ...model.chain import Chain
+from ...spatial.functions import MATH
+from ..tableau import RK4, ROS34PW2, Tableau
 from .backlash import with_backlash
 from .stiff_gears import elastic_gears, stiffened
-from .tableau import RK4, ROS34PW2, Tableau
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ...robot import Robot
 
 RESOLVED = 0.7  # w dt of the fastest mode that explicit steps follow: RK4 damps it by 0.02 %
 CONFIGURATIONS = 24  # that the modes are looked at in

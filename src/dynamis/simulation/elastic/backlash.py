@@ -15,13 +15,13 @@ by Moreau's law: no energy is created. A contact is resolved while w dt < 1, w^2
 
 from typing import TYPE_CHECKING, Any
 
-from ..model.chain import Elasticity
-from ..spatial.functions import Functions, zero
-from ..spatial.vectors import Scalars
-from .inertia import ArmInertia, Constrained, independent_solve
+from ...model.chain import Elasticity
+from ...spatial.functions import Functions, zero
+from ...spatial.vectors import Scalars
+from ..inertia import ArmInertia, Constrained, independent_solve
 
 if TYPE_CHECKING:
-    from .plant import Plant, PlantState
+    from ..plant import Plant, PlantState
     from .stiff_gears import ElasticGear
 
 REBOUND = 0.01  # rad/s or m/s below which teeth that meet stay together

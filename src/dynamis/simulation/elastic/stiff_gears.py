@@ -16,11 +16,11 @@ nothing, so that they are eliminated first: the solve is that of the joints.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..dynamics.elastic import coordinate, motor_coordinate
-from ..dynamics.elements.gears import moving_motors, tangent
-from ..model.chain import Chain, Elasticity
-from ..spatial.functions import Functions, zero
-from ..spatial.vectors import Scalars
+from ...dynamics.elastic import coordinate, motor_coordinate
+from ...dynamics.elements.gears import moving_motors, tangent
+from ...model.chain import Chain, Elasticity
+from ...spatial.functions import Functions, zero
+from ...spatial.vectors import Scalars
 
 Rates = Mapping[str, Sequence[Any]]
 
