@@ -15,6 +15,7 @@ from dynamis.compile.function import robot_function
 from dynamis.compile.gpu import DeviceCode, driver
 from dynamis.compile.kernels import KERNELS
 from dynamis.spatial.functions import Functions
+from tests.elastic_arms import elastic
 
 SAMPLES = 1 << 24
 
@@ -141,7 +142,7 @@ def other_rate(rate: str, name: str, dtype: str) -> float:
 
 def main() -> None:
     print(dy.gpu.devices())
-    puma, ur = dy.load("puma560"), dy.load("ur10e")
+    puma = dy.load("puma560")
     start = time.perf_counter()
     driver()
     cupy.zeros(1)
@@ -177,6 +178,13 @@ def main() -> None:
                 except Exception as error:
                     cells.append(f"  {type(error).__name__}: {error}"[:80])
             print(f"  {name} by {label:36}{''.join(cells)}", flush=True)
+    simulations()
+
+
+def simulations() -> None:
+    """Rates of simulations, rigid and elastic."""
+    puma, ur = dy.load("puma560"), dy.load("ur10e")
+    both = elastic(puma).with_friction(viscous=0.1, coulomb=0.5)  # that of the motors stays theirs
     for label, robot, options in (
         ("UR10e, RK4", ur, {}),
         ("PUMA 560, static friction, RK4", puma, {}),
@@ -184,8 +192,10 @@ def main() -> None:
             "controller": control.ComputedTorque(kp=100.0, kd=20.0), "reference": np.zeros(6)}),
         ("PUMA 560, computed torque", puma, {
             "controller": control.ComputedTorque(kp=100.0, kd=20.0), "reference": np.zeros(6)}),
+        ("UR10e, elastic joints", elastic(ur), {}),
+        ("PUMA 560, elastic, friction of both sides", both, {}),
     ):  # fmt: skip
-        line = f"{label:32}"
+        line = f"{label:44}"
         for dtype, fused in (("float64", False), ("float64", True), ("float32", False),
                              ("float32", True)):  # fmt: skip
             rate = simulation_rate(robot, dtype, 1 << 18, 500, fused, **options)

@@ -8,6 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis import control
 from dynamis.errors import OptionError
+from tests.elastic_arms import elastic
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -19,7 +20,9 @@ START = RNG.uniform(-0.5, 0.5, (ARMS, 6))
 MOVE = dy.trajectory.quintic(np.zeros(6), np.full(6, 0.5), 0.8)
 LAW = {"kp": 100.0, "kd": 20.0}
 NOISY = dy.Sensors(encoder=1e-4, position_noise=1e-4, seed=3)
-
+SOFT, RINGING = elastic(UR), elastic(PUMA)
+PLAYING = PUMA.with_drive(1, stiffness=1e8, damping=100.0, backlash=1e-3)
+PLAYING = PLAYING.with_drive(2, stiffness=1e3, damping=0.5, backlash=2e-3)
 
 CASES = {
     "free": (UR, {}),
@@ -48,11 +51,19 @@ CASES = {
     "euler": (UR, {"integrator": "euler"}),
     "heun": (PUMA, {"integrator": "heun"}),
     "semi-implicit": (PUMA, {"integrator": "semi-implicit-euler"}),
+    "elastic": (SOFT, {}),
+    "elastic, explicit": (elastic(UR, 50.0, 0.1), {"dt": 2e-4, "integrator": "heun"}),
+    "elastic, static friction": (RINGING, {"torque": lambda t: [9.0 * np.sin(3 * t)] * 6}),
+    "elastic, computed torque": (
+        RINGING, {"controller": control.ComputedTorque(kp=20.0, kd=5.0), "reference": MOVE},
+    ),
+    "backlash": (PLAYING, {}),
 }  # fmt: skip
 
 
 def same(a, b) -> None:
-    for name in ("q", "qd", "tau", "friction", "stuck"):
+    motors = ("motor", "motor_rate", "motor_friction", "motor_stuck")
+    for name in ("q", "qd", "tau", "friction", "stuck", *motors):
         x, y = np.asarray(getattr(a, name)), np.asarray(getattr(b, name))
         assert np.array_equal(x, y, equal_nan=True), (name, np.abs(x - y).max())
 

@@ -132,8 +132,10 @@ def integrator_for(robot: "Robot", tableau: Tableau, dt: float) -> Tableau:
     if tableau is RK4:
         return ROS34PW2
     rate = max(fastest.frequency, fastest.decay)
+    what = f"robot {robot.name!r} vibrates at {fastest.frequency / math.tau:.4g} Hz in its elastic"
+    if fastest.decay > fastest.frequency:
+        what = f"damping of robot {robot.name!r} takes {1.0 / fastest.decay:.2g} s in its elastic"
     raise OptionError(
-        f"robot {robot.name!r} vibrates at {fastest.frequency / math.tau:.4g} Hz in its elastic "
-        f"joints, too fast for {tableau.name} in steps of dt = {dt:g} s",
+        f"{what} joints, too fast for {tableau.name} in steps of dt = {dt:g} s",
         f'use integrator="rk4", which takes an implicit step here, or dt = {RESOLVED / rate:.1g} s',
     )
