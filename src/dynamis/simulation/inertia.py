@@ -25,16 +25,23 @@ DEPENDENT = 1e-9  # pivot of P_hh, next to its diagonal entry, of a joint that o
 
 @dataclass(frozen=True)
 class ArmInertia:
-    """That of an arm."""
+    """That of an arm; the last coordinates are motors, each coupled to its own joint at most."""
 
     M: Sequence[Scalars]
+    motors: int = 0
     still = 0.0  # acceleration below which a joint that was to slide does not
 
     def solve(
         self, b: Scalars, held: Scalars, values: Scalars, fn: Functions
     ) -> tuple[list[Any], Any]:
         """x, equal to `values` exactly where `held` (None: never held); what holds them."""
-        return masked_solve(self.M, b, held, values, fn), None
+        if not self.motors:
+            return masked_solve(self.M, b, held, values, fn), None
+        # motors first: what is left of M then has the size of the joints
+        M, parts = [_motors_first(row, self.motors) for row in self.M], (b, held, values)
+        first = [_motors_first(x, self.motors) for x in parts]
+        x = masked_solve(_motors_first(M, self.motors), *first, fn)
+        return [*x[self.motors :], *x[: self.motors]], None
 
     def holding(self, r: Scalars, b: Scalars, x: Scalars, force: Any) -> list[Any]:
         """What friction takes of the torques r, where r less friction that slides is b."""
@@ -102,6 +109,10 @@ class Constrained:
     def momentum(self, qd: Scalars) -> list[Any]:
         """M qd"""
         return matrix_times(self.M, qd)
+
+
+def _motors_first(x: Sequence[Any], motors: int) -> list[Any]:
+    return [*x[len(x) - motors :], *x[: len(x) - motors]]
 
 
 def masked_solve(
@@ -174,7 +185,7 @@ def inertia_at(
     """
     M = equation.mass_matrix(chain, q, fn) if M is None else M
     if not chain.closures:
-        return ArmInertia(M)
+        return ArmInertia(M, chain.n - chain.link_coordinates)
     rows = closed.mobility(chain).rows
     whole = closure_jacobian(chain, q, fn)
     mass = closed.constrained_mass(chain, M, [whole[r] for r in rows], fn)
