@@ -82,6 +82,16 @@ class Acting:
     link_forces: Scalars | None = None
 
 
+class ImplicitSums(NamedTuple):
+    """sum g_ij k_j of a stage i of an implicit step over motor less joint of every elastic gear.
+
+    Of positions with what the velocities of the stage add, j up to i; of velocities below i.
+    """
+
+    positions: Scalars
+    velocities: Scalars | None  # None: zeros
+
+
 class Beginning(NamedTuple):
     """What is known of a step before its stages: the state with what acts during it.
 
@@ -239,36 +249,36 @@ class Plant:
         """Inertia that forces meet in a step with elastic gears, and what their rates push."""
         Kt = stiff_gears.tangents(self.gears, x.q, x.qd, h, fn)
         k = stiff_gears.added_inertia(self.gears, Kt, [h] * len(Kt))
-        push = stiff_gears.spring_push(self.gears, Kt, [h * v for v in x.qd], None, self.chain.n)
+        way = [h * own.difference(x.qd) for own in self.gears]
+        push = stiff_gears.spring_push(self.gears, Kt, way, None, self.chain.n)
         M = stiff_gears.stiffened(self._mass_matrix(x, fn), self.gears, k)
         return inertia_at(self.chain, x.q, fn, x.qd, M, self.holds), push
 
     def _implicit(
-        self, x: PlantState, rates: dict[str, list[Any]], before: stiff_gears.Rates | None,
+        self, x: PlantState, rates: dict[str, list[Any]], before: "ImplicitSums | None",
         h: Any, fn: Functions,
     ) -> dict[str, list[Any]]:  # fmt: skip
         """Rates of a stage of a step from x, implicit in the elastic gears.
 
         `before` are sums of the rates of earlier stages, None of the first.
+        Positions need no rates of their own (`moved`).
         """
         if not self.gamma:
             return rates
         n, g = self.chain.n, self.gamma
         Kt = stiff_gears.tangents(self.gears, x.q, x.qd, h, fn)
         k = stiff_gears.added_inertia(self.gears, Kt, [g * h] * len(Kt))
-        v, a = rates["q"], rates["qd"]
-        u, ud = ([0.0] * n, [0.0] * n) if before is None else (before["q"], before["qd"])
-        rp = [p + h * w for p, w in zip(v, ud, strict=True)]
-        lean = [p + g * w for p, w in zip(u, rp, strict=True)]
-        push = stiff_gears.spring_push(self.gears, Kt, lean, ud, n)
+        a = rates["qd"]
+        if before is None:
+            before = ImplicitSums([g * own.difference(x.qd) for own in self.gears], None)
+        push = stiff_gears.spring_push(self.gears, Kt, before.positions, before.velocities, n)
         for (i, j, _), own in zip(self.gears, k, strict=True):
             push[i] = h * push[i] - own * (a[i] - a[j])
             push[j] = h * push[j] - own * (a[j] - a[i])
         M = stiff_gears.stiffened(self._mass_matrix(x, fn), self.gears, k)
         inertia = inertia_at(self.chain, x.q, fn, None, M, self.holds)
         w, _ = inertia.solve(push, self.held(x), [0.0] * n, fn)
-        kv = plus(a, w)
-        return rates | {"q": [p + g * h * b for p, b in zip(rp, kv, strict=True)], "qd": kv}
+        return rates | {"qd": plus(a, w)}
 
     def inertia_for(
         self, q: Scalars, fn: Functions, x: PlantState, times: Scalars, h: Any
@@ -358,7 +368,7 @@ class Plant:
 
     def rate(
         self, x: PlantState, acting: Acting, h: Any, fn: Functions,
-        start: PlantState | None = None, before: stiff_gears.Rates | None = None,
+        start: PlantState | None = None, before: "ImplicitSums | None" = None,
     ) -> dict[str, list[Any]]:  # fmt: skip
         """Time derivatives of what is integrated.
 
@@ -371,8 +381,7 @@ class Plant:
             return found
         if self.gamma:
             assert start is not None
-            sides = before and {a: [*before[a], *before[SIDES[a]]] for a in ("q", "qd")}
-            found = arm._implicit(self.joined(start), found, sides, h, fn)
+            found = arm._implicit(self.joined(start), found, before, h, fn)
         return self._apart(found)
 
     def _rate(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
@@ -483,16 +492,31 @@ class Plant:
         def rate(stage: PlantState, c: float, *before: Any) -> dict[str, list[Any]]:
             if not before:
                 return self.rate(stage, at[c], h, fn)
-            sums = weighted(*before) if before[0] else None
+            sums = self.implicit_sums(begun.state, before[0], tableau, h)
             return self.rate(stage, at[c], h, fn, begun.state, sums)
 
         end, _ = tableau.steps(
             begun.state,
             rate,
-            lambda start, rates, weights: moved(start, rates, weights, h),
+            lambda start, rates, weights: moved(start, rates, weights, h, tableau),
             begun.rates,
         )
         return end_of_stages(begun.state, end, tableau, h)
+
+    def implicit_sums(
+        self, start: PlantState, rates: Sequence[dict], tableau: Tableau, h: Any
+    ) -> ImplicitSums:
+        """What is known of a stage of an implicit step before it, from the rates before."""
+        k, n = len(rates), self.chain.link_coordinates
+        whole, weights = tableau.implicit_weights(k)
+        velocities = [*start.qd, *start.motor_rate]
+        parts = [[*r["qd"][:n], *r["motor_rate"]] for r in rates]
+        positions, rows = [], []
+        for own in self.gears:
+            column, v = [own.difference(x) for x in parts], own.difference(velocities)
+            positions.append(whole * v + (h * inner(weights, column) if k else 0.0))
+            rows.append(inner(tableau.G[k], column) if k else 0.0)
+        return ImplicitSums(positions, rows)
 
     # what the parts share
 
@@ -618,21 +642,34 @@ def end_of_stages(start: PlantState, end: PlantState, tableau: Tableau, h: Any) 
     return replace(end, q=q, motor=motor)
 
 
-def weighted(rates: Sequence[dict], weights: Scalars) -> dict[str, list[Any]]:
-    """sum weights rates, of positions and velocities."""
-    found = {}
-    for name in ("q", "qd", "motor", "motor_rate"):
-        columns = zip(*(k[name] for k in rates), strict=True)
-        found[name] = [inner(weights, column) for column in columns]
-    return found
+POSITIONS = {"q": "qd", "motor": "motor_rate"}  # with their velocities
 
 
-def moved(start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any) -> PlantState:
+def moved(
+    start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any, tableau: Tableau
+) -> PlantState:
     """start + h sum weights rates."""
     new = {name: list(getattr(start, name)) for name in INTEGRATED}
     for name, values in new.items():
+        if tableau.G and name in POSITIONS:
+            continue
         for i in range(len(values)):
             terms = [w * k[name][i] for w, k in zip(weights, rates, strict=True) if w != 0.0]
             if terms:
                 values[i] = values[i] + h * sum(terms[1:], terms[0])
+    if tableau.G and rates:
+        new |= _positions(start, rates, weights, h, tableau)
     return replace(start, **new)
+
+
+def _positions(
+    start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any, tableau: Tableau
+) -> dict[str, list[Any]]:
+    """Positions of an implicit step, from rates of velocities alone."""
+    whole, own = sum(weights), tableau.position_weights(tuple(weights))
+    found = {}
+    for name, rate in POSITIONS.items():
+        sums = [inner(own, column) for column in zip(*(r[rate] for r in rates), strict=True)]
+        rows = zip(getattr(start, name), getattr(start, rate), sums, strict=True)
+        found[name] = [p + h * (whole * v + h * s) for p, v, s in rows]
+    return found

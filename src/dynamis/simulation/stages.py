@@ -12,10 +12,11 @@ from ..progress import stage
 from ..spatial.functions import Functions
 from .loop import Simulation, finite_torque
 from .plant import INTEGRATED, SIDES, Plant
+from .plant import moved as moved_state
 from .record import RunRecorder
 from .settings import Settings
 from .tableau import Tableau, weights_at
-from .tasks import Inputs, Slots, Task
+from .tasks import Inputs, Slots, Task, read_sums, written_sums
 
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 Forces = Callable[[float, float], np.ndarray]  # (t, beginning of the step) to one row
@@ -45,7 +46,8 @@ class Stages:
             widest = parametrised(list(parameters.T))
         self.holds, self.rubs = np.array(widest.holds), np.array(widest.rubs)
         wide, numbers = 1 + inputs.size, 1 + sum(rows.shape[1] for rows in self._own)
-        sums = 2 * slots.integrated if plant.gamma else 0  # start of the step, rates before
+        # an implicit step needs its start, and sums of the rates before
+        sums = slots.integrated + 2 * len(plant.gears) if plant.gamma else 0
         self.tasks = {
             "begin": Task("begin", self._begin, slots, wide, numbers, key),
             "rate": Task("rate", self._rate, slots, wide + sums, numbers, key),
@@ -73,8 +75,7 @@ class Stages:
         given, size = 1 + self.inputs.size, self.slots.integrated
         acting = self.inputs.acting(signal[1:given], constants)
         if self.plant.gamma:
-            before = list(signal[given + size :])
-            sums = {name: before[self.slots.slices[name]] for name in INTEGRATED}
+            sums = read_sums(signal[given + size :])
             start = self.slots.read([*signal[given : given + size], *x[size:]])
         rates = self._arm(constants).rate(state, acting, constants[0], fn, start, sums)
         return self.slots.write(replace(state, **rates))
@@ -123,16 +124,21 @@ class Stages:
             if c:
                 asked(y, at)
             signal = np.concatenate([[at], forces(at, t)])
-            if before:  # an implicit step needs its start, and sums of the rates before
-                sums = np.zeros((len(y), size))
-                for w, k in zip(before[1], before[0], strict=True):
-                    sums += w * k
+            if before:
+                given = self.slots.read(start.T), [self._named(k) for k in before[0]]
+                sums = written_sums(self.plant.implicit_sums(*given, tableau, h))
                 signal = np.tile(signal, (len(y), 1))
-                signal = np.concatenate([signal, start[:, :size], sums], axis=1)
+                columns = [np.broadcast_to(v, len(y)) for v in sums]
+                signal = np.concatenate([signal, start[:, :size], np.array(columns).T], axis=1)
             return self.call("rate", y, signal, own)[:, :size]
 
         def moved(start: np.ndarray, rates: Sequence, weights: Sequence[float]) -> np.ndarray:
             y = start.copy()
+            if tableau.G:
+                named = [self._named(k) for k in rates]
+                state = moved_state(self.slots.read(start.T), named, weights, h, tableau)
+                y[:, :size] = np.array(self.slots.write(state)[:size]).T
+                return y
             for w, k in zip(weights, rates, strict=True):
                 y[:, :size] += h * w * k
             return y
@@ -143,6 +149,10 @@ class Stages:
                 last = self.slots.part(end, rate_name)
                 self.slots.part(end, name)[...] = self.slots.part(start, name) + h * last
         return start, end, rates
+
+    def _named(self, rates: np.ndarray) -> dict[str, list[Any]]:
+        """Rates by name, a column each."""
+        return {name: list(rates.T[self.slots.slices[name]]) for name in INTEGRATED}
 
     def finish(self, start: np.ndarray, end: np.ndarray, h: float) -> np.ndarray:
         """The state after the step: what stopped, reversed or hit a stop."""

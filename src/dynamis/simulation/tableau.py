@@ -28,6 +28,10 @@ class Tableau:
     With `G` it is a Rosenbrock-W method, implicit in what a matrix A stands for, whatever A is:
 
     (1 - gamma h A) k_i = f(t + c_i h, y + h sum a_ij k_j) + h A sum g_ij k_j
+
+    Rates of positions p follow from those of velocities v then, since p' = v is exact in A:
+
+    k_i of p = v + h sum_j (a_ij + g_ij) k_j of v, g_ii = gamma
     """
 
     name: str
@@ -116,6 +120,23 @@ class Tableau:
             stage = moved(start, rates, self.A[k]), self.c[k]
             rates.append(rate(*stage, rates, self.G[k]) if self.G else rate(*stage))
         return moved(start, rates, self.b), rates
+
+    def position_weights(self, weights: Row) -> Row:
+        """Of rates of velocities in sum w_i k_i of positions, after h; those of v are sum w_i."""
+        found = [0.0] * len(weights)
+        for i, w in enumerate(weights):
+            for j, (a, g) in enumerate(zip(self.A[i], self.G[i], strict=True)):
+                found[j] += w * (a + g)
+            found[i] += w * self.gamma
+        return tuple(found)
+
+    def implicit_weights(self, k: int) -> tuple[float, Row]:
+        """Of v, and after h of rates of velocities, in sum g_kj k_j of positions, j up to k.
+
+        That of velocities in stage k itself is not known yet, and left out.
+        """
+        row = (*self.G[k], self.gamma)
+        return sum(row), self.position_weights(row)[:k]
 
     @property
     def adaptive(self) -> bool:

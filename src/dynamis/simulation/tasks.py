@@ -18,9 +18,9 @@ from ..control.controller import Reference
 from ..dynamics.closed import mobility
 from ..lazy import once
 from ..spatial.functions import MATH, Functions
-from ..spatial.vectors import inner, slices
+from ..spatial.vectors import slices
 from .measures import Measures
-from .plant import INTEGRATED, Acting, Plant, PlantState, end_of_stages, moved
+from .plant import INTEGRATED, Acting, ImplicitSums, Plant, PlantState, end_of_stages, moved
 from .tableau import Tableau
 
 
@@ -172,7 +172,7 @@ class PlantStep:
         """begin, rate and finish called in turn; None if a step is short: it runs faster whole."""
         state, some = (self.slots.size,), (self.slots.integrated,)
         given = {"signal": (1 + self.inputs.size,), "constants": (constants,)}
-        before = {"before": some} if self.tableau.G else {}
+        before = {"before": (2 * len(self.plant.gears),)} if self.tableau.G else {}
         shapes = {"y": some, "start": state, **before, **given}
         rate = traced("rate", self._rate, shapes, {"rate": some})
         if (len(self.tableau.b) + OTHERS) * rate.length <= INLINE:
@@ -207,15 +207,15 @@ class PlantStep:
         for k, (row, c) in enumerate(zip(self.tableau.A, self.tableau.c, strict=True)):
             if k == 0 and begun:
                 continue
-            y, weights = start, {f"rate{j}": w for j, w in enumerate(row) if w}
+            y, weights = start, {f"rate{j}": w for j, w in enumerate(row) if w or self.tableau.G}
             if weights:
                 move, (y,) = self._move([*weights.values()], constants), _sources("y")
                 yield Call(move, (start, *_sources(*weights), h), ("y",))
             before: list[Source] = []
             if self.tableau.G:
-                sums = {f"rate{j}": w for j, w in enumerate(self.tableau.G[k]) if w}
-                add, (own,) = self._sum([*sums.values()]), _sources("before")
-                yield Call(add, _sources(*sums) if sums else (start,), ("before",))
+                add, (own,) = self._sums(k, constants), _sources("before")
+                rates = _sources(*(f"rate{j}" for j in range(k)))
+                yield Call(add, (start, *rates, h), ("before",))
                 before.append(own)
             forces = Source("signal", self.tableau.nodes.index(c) * self.inputs.size)
             yield Call(rate, (y, start, *before, forces, h), (f"rate{k}",))
@@ -236,21 +236,21 @@ class PlantStep:
         *before, signal, constants, fn = rest
         state = self.slots.read([*y, *start[self.slots.integrated :]])
         acting = self._acting(signal[1:], constants)
-        begun = [self.slots.read(start), *map(self._named, before)] if before else []
+        begun = [self.slots.read(start), *map(read_sums, before)] if before else []
         return self._integrated(self._arm(constants).rate(state, acting, constants[0], fn, *begun))
 
-    def _sum(self, weights: Sequence[float]) -> Program:
-        """Weighted sum of some rates; zeros of none."""
-        some = (self.slots.integrated,)
+    def _sums(self, k: int, constants: int) -> Program:
+        """What is known of stage k of an implicit step from the rates before it."""
+        some, arm = (self.slots.integrated,), self.plant
 
-        def function(*values: Any) -> list[Any]:
-            *rates, _ = values
-            if not weights:
-                return [0.0 * x for x in rates[0][: self.slots.integrated]]
-            return [inner(weights, column) for column in zip(*map(list, rates), strict=True)]
+        def function(start: Any, *rest: Any) -> list[Any]:
+            *rates, numbers, _ = rest
+            state, named = self.slots.read(start), [self._named(x) for x in rates]
+            return written_sums(arm.implicit_sums(state, named, self.tableau, numbers[0]))
 
-        rates = {f"rate{k}": some for k in range(len(weights))}
-        return traced("sum", function, rates or {"start": (self.slots.size,)}, {"before": some})
+        rates = {f"rate{j}": some for j in range(k)}
+        given = {"start": (self.slots.size,), **rates, "constants": (constants,)}
+        return traced("sum", function, given, {"before": (2 * len(arm.gears),)})
 
     def _move(self, weights: Sequence[float], constants: int) -> Program:
         """What is integrated, moved by some rates."""
@@ -259,7 +259,7 @@ class PlantStep:
         def function(y: Any, *rest: Any) -> list[Any]:
             *rates, numbers, _ = rest
             named = [self._named(k) for k in rates]
-            state = moved(self.slots.read([*y, *others]), named, weights, numbers[0])
+            state = moved(self.slots.read([*y, *others]), named, weights, numbers[0], self.tableau)
             return self.slots.write(state)[: self.slots.integrated]
 
         some = (self.slots.integrated,)
@@ -273,7 +273,7 @@ class PlantStep:
         constants, start = given["constants"], self.slots.read(given["start"])
         h, weights = constants[0], {f"rate{k}": w for k, w in enumerate(self.tableau.b) if w}
         rates = [self._named(given[name]) for name in weights]
-        end = moved(start, rates, [*weights.values()], h)
+        end = moved(start, rates, [*weights.values()], h, self.tableau)
         end = end_of_stages(start, end, self.tableau, h)
         after = self._arm(constants).finish(start, end, h, fn, given.get("sines"))
         return self._written(self.slots.read(given["x"]), after, given["signal"], fn)
@@ -304,6 +304,17 @@ class PlantStep:
             wanted = signal[1 + len(self.tableau.nodes) * self.inputs.size :]
             end = replace(end, measures=self.measures.renewed(start.measures, now, wanted, fn))
         return self.slots.write(end)
+
+
+def written_sums(sums: ImplicitSums) -> list[Any]:
+    """The sums of an implicit step as one vector."""
+    return [*sums.positions, *(sums.velocities or ())]
+
+
+def read_sums(x: Any) -> ImplicitSums:
+    """The sums of an implicit step from a vector."""
+    values = list(x)
+    return ImplicitSums(values[: len(values) // 2], values[len(values) // 2 :])
 
 
 def _sources(*vectors: str) -> tuple[Source, ...]:

@@ -89,12 +89,12 @@ def spring_push(
     rates: Scalars | None,
     size: int,
 ) -> list[Any]:
-    """-(KK x + DD rates): torques of the gears that x and its rates would add."""
+    """-(KK x + DD rates): torques of the gears, which x and rates of motor less joint would add."""
     total: list[Any] = [0.0] * size
-    for own, Kt in zip(gears, tangents, strict=True):
-        push = Kt * own.difference(x)
+    for own, Kt, d, rate in zip(gears, tangents, x, rates or x, strict=True):
+        push = Kt * d
         if rates is not None and not zero(own.gear.damping):
-            push = push + own.gear.damping * own.difference(rates)
+            push = push + own.gear.damping * rate
         total[own.joint] = total[own.joint] + push
         total[own.motor] = total[own.motor] - push
     return total
