@@ -38,9 +38,9 @@ class ArmInertia:
         if not self.motors:
             return masked_solve(self.M, b, held, values, fn), None
         # motors first: what is left of M then has the size of the joints
-        M, parts = [_motors_first(row, self.motors) for row in self.M], (b, held, values)
-        first = [_motors_first(x, self.motors) for x in parts]
-        x = masked_solve(_motors_first(M, self.motors), *first, fn)
+        rows = [_motors_first(row, self.motors) for row in self.M]
+        M, b, held, values = (_motors_first(x, self.motors) for x in (rows, b, held, values))
+        x = masked_solve(M, b, held, values, fn)
         return [*x[self.motors :], *x[: self.motors]], None
 
     def holding(self, r: Scalars, b: Scalars, x: Scalars, force: Any) -> list[Any]:
