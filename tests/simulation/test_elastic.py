@@ -11,6 +11,7 @@ import dynamis as dy
 from dynamis.errors import DynamisWarning, ModelError, OptionError
 from dynamis.simulation.elastic.vibration import vibration
 from dynamis.simulation.tableau import ROS34PW2
+from tests.elastic_arms import elastic
 
 B, M = 0.2, 0.5  # motor and link of the two masses, kg m^2
 MASS = 1.0 / (1.0 / B + 1.0 / M)  # that their gear feels
@@ -319,6 +320,19 @@ def test_code_of_steps_that_are_called_in_parts_is_that_of_whole_ones(monkeypatc
     again = dy.Robot(robot.with_gravity((0, 0, -1e-300)).model)
     parts = simulated(again, 0.6, q0=[0.0], torque=lambda t: [5.0 * t])
     np.testing.assert_allclose(parts.q, whole.q, rtol=1e-12, atol=1e-15)
+
+
+def test_operations_of_a_step_next_to_those_of_the_rigid_arm():
+    def length(robot: dy.Robot) -> int:
+        return dy.Simulator(robot).assembly.plant_task.program().length
+
+    puma = dy.load("puma560")
+    bare = puma.with_friction(0.0, 0.0)
+    for i in range(bare.n):
+        bare = bare.with_drive(i, viscous=0.0, coulomb=0.0)
+    both = elastic(puma).with_friction(viscous=0.1, coulomb=0.5)  # motors keep their own
+    assert length(elastic(bare)) <= 1.6 * length(bare)
+    assert length(both) <= 2.2 * length(puma)
 
 
 def test_a_study_that_varies_nothing_is_the_simulation():

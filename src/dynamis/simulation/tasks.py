@@ -144,6 +144,7 @@ def _parts(sizes: Mapping[str, int], numbers: Any) -> dict[str, Any]:
 
 
 INLINE = 12_000  # operations of a step above which its parts are called: compiled once each
+SHARED = 1.3  # implicit steps: the sum of their parts, next to the whole step, which shares more
 OTHERS = 4  # rates that begin and finish are worth, about: most steps are seen to be short by one
 
 
@@ -175,7 +176,8 @@ class PlantStep:
         before = {"before": (2 * len(self.plant.gears),)} if self.tableau.G else {}
         shapes = {"y": some, "start": state, **before, **given}
         rate = traced("rate", self._rate, shapes, {"rate": some})
-        if (len(self.tableau.b) + OTHERS) * rate.length <= INLINE:
+        most = INLINE * (SHARED if self.tableau.G else 1.0)
+        if (len(self.tableau.b) + OTHERS) * rate.length <= most:
             return None
         known = {"start": state}
         if self.plant.lossless:
@@ -199,7 +201,7 @@ class PlantStep:
         part = traced("finish", finish, vectors, {"x": state})
         calls.append(Call(part, _sources(*vectors), ("x",)))
         found = CalledProgram("plant", _ports(ports), _ports({"x": state}), tuple(calls))
-        return found if found.length > INLINE else None
+        return found if found.length > most else None
 
     def _stages(self, rate: Program, constants: int, begun: bool) -> Iterator[Call]:
         """The rates of the stages; `begun`: but of the first, which is known."""
