@@ -257,16 +257,12 @@ class RunRecorder:
         m, found = self.m, {}
         if not m.plant.gears:
             return found
-        joints, dtype = [gear.joint for gear in m.plant.gears], self.s.options.dtype
-        for name, alike in (("motor", "q"), ("motor_rate", "qd"), ("motor_friction", "friction")):
-            found[name] = part(alike) + 0.0
-            if name == "motor_friction":
-                found[name] *= 0.0
-            found[name][..., joints] = part(name)
-        holds = m.holds(self.s.start.parameters).astype(dtype)
-        holds[joints] = m.motor_holds
-        direction = part("direction") + 0.0
-        direction[..., joints] = part("motor_direction")
+        for name, alike in (("motor", "q"), ("motor_rate", "qd")):
+            found[name] = m.with_motors(part(alike), part(name))
+        found["motor_friction"] = m.with_motors(0.0 * part("friction"), part("motor_friction"))
+        holds = m.holds(self.s.start.parameters).astype(self.s.options.dtype)
+        holds = m.with_motors(holds, m.motor_holds)
+        direction = m.with_motors(part("direction"), part("motor_direction"))
         return found | {"motor_stuck": (direction == 0.0) & (to(holds) > 0.0)}
 
     def _resident(self) -> Run:
