@@ -105,6 +105,7 @@ def test_what_is_measured_is_the_motor_side(tmp_path):
         run = simulated(
             two_links(), 0.1, q0=Q0, controller=law, reference=Q0, sensors=dy.Sensors(side=side)
         )
+        assert run.measured is not None
         assert (run.measured.q == getattr(run, seen)).all()
         log = dy.read_log(run.save(tmp_path / f"{side}.csv", measured=True))
         assert (log.q == getattr(run, seen)).all()
