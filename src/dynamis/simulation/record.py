@@ -16,6 +16,7 @@ from ..robot import Robot
 from ..trajectory.trajectory import State
 from ..user_code import location
 from .assembly import Assembly
+from .elastic.vibration import fastest_friction
 from .run import Event, Measurement, Run
 from .settings import Settings, shorter_steps
 from .signals import returned
@@ -38,10 +39,16 @@ def stiff_friction(
     viscous = [r.mean_viscous for r in robot.chain.resistances]
     if tableau.adaptive or len(viscous) != robot.dof:
         return None
-    rate, joint = fastest_stop(robot, viscous, q)
+    elastic = robot.chain.elastic
+    if elastic:
+        rate, joint = fastest_friction(robot, q, dt, tableau.gamma)
+    else:
+        rate, joint = fastest_stop(robot, viscous, q)
     most = tableau.stability_limit
     if not rate * dt > most:
         return None
+    if elastic:  # shorter steps tie motor and link less
+        rate, _ = fastest_friction(robot, q, dt, 0.0)
     name = robot.joint_names[joint]
     said = f"steps of {dt:g} s are too long for the viscous friction of joint {name!r}"
     return said, 0.5 * most / rate

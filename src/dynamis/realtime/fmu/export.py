@@ -225,7 +225,7 @@ def arm_unit(robot: "Robot", plant: Assembly, fmi: str) -> Unit:
     """The arm: torques in, positions and velocities out, by the plant's steps of at most h."""
     v, n, dt, at = Variables(), robot.n, plant.s.dt, plant.slots.slices
     every, home = range(n), robot.home.tolist()
-    fixed = {"variability": "fixed"}
+    fixed: dict[str, Any] = {"variability": "fixed"}
     v.add("q0", robot, 0, "position at the start", "parameter", every, home, **fixed)
     v.add("qd0", robot, 1, "velocity at the start", "parameter", every, 0.0, **fixed)
     h = v.one("h", "longest step of the integrator", "parameter", "s", start=dt, **fixed)
