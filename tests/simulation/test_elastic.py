@@ -411,9 +411,3 @@ def test_motors_without_mass_or_of_their_own_are_refused():
             dy.Robot.from_dh(
                 "x", convention="standard", rotors="full", links=two_links().model.links
             )
-
-
-def test_a_unit_of_an_elastic_arm_is_refused(tmp_path):
-    with pytest.raises(OptionError, match=r"has elastic joints \('joint1', 'joint2'\)"):
-        dy.export_fmu(two_links(), tmp_path / "arm.fmu")
-    assert not list(tmp_path.iterdir())

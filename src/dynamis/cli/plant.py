@@ -1,7 +1,7 @@
 """`dynamis plant`: the simulated arm as a process behind a UDP port."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tyro.conf import arg
 
@@ -48,7 +48,7 @@ def run(
     robot: RobotName, *, port: int = 5600, host: str = "127.0.0.1",
     rate: Annotated[float, arg(metavar="HZ")] = 1000.0, duration: Time = 0.0, start: Place = None,
     loss: float = 0.0, delay: Time = 0.0, jitter: Time = 0.0, seed: int = 0,
-    encoder: float | None = None, log: Path | None = None,
+    encoder: float | None = None, side: Literal["motor", "link"] = "motor", log: Path | None = None,
     simulation: Simulation,  # type: ignore[valid-type]
     run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
@@ -80,7 +80,8 @@ def run(
         seed: Seed of loss and jitter, 0 or more.
         encoder: Resolution of the encoders, rad or m; velocities are then differences of positions
             (default: exact positions and velocities).
-        log: Write t, q, qd and torque of every step to this .csv.
+        side: Side of elastic joints on which the encoders are.
+        log: Write t, q, qd (of the links) and torque of every step to this .csv.
     """
     import math
 
@@ -94,7 +95,7 @@ def run(
     arm = load(robot, run_xacro=run_xacro)
     server = PlantServer(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
-        jitter=jitter, seed=seed, encoder=encoder, keep=log is not None, **vars(simulation),
+        jitter=jitter, seed=seed, encoder=encoder, side=side, keep=log is not None, **vars(simulation),
     )  # fmt: skip
     if server.remark:
         talk(server.remark)

@@ -126,13 +126,16 @@ class Assembly:
 
     def seen(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and rates of all joints as sensors see them, from states (count, size)."""
-        sides = (("q", "motor"), ("qd", "motor_rate"))
-        q, qd = (self.slots.part(x, name) for name, _ in sides)
-        if self.motors:
-            q, qd = q.copy(), qd.copy()
-            for rows, (_, name) in zip((q, qd), sides, strict=True):
-                rows[:, self.motors] = self.slots.part(x, name)
-        return q, qd
+        q, qd, motor, rate = (self.slots.part(x, k) for k in ("q", "qd", "motor", "motor_rate"))
+        if not self.motors:
+            return q, qd
+        return self.with_motors(q, motor), self.with_motors(qd, rate)
+
+    def with_motors(self, joints: Any, motors: Any) -> Any:
+        """Values of all joints, (..., n), with those of the motors, (..., m), of elastic ones."""
+        found = joints + 0.0
+        found[..., [gear.joint for gear in self.plant.gears]] = motors
+        return found
 
     @property
     def computes(self) -> bool:

@@ -16,6 +16,7 @@ from ..robot import Robot
 from ..trajectory.trajectory import State
 from ..user_code import location
 from .assembly import Assembly
+from .elastic.vibration import fastest_friction
 from .run import Event, Measurement, Run
 from .settings import Settings, shorter_steps
 from .signals import returned
@@ -38,10 +39,16 @@ def stiff_friction(
     viscous = [r.mean_viscous for r in robot.chain.resistances]
     if tableau.adaptive or len(viscous) != robot.dof:
         return None
-    rate, joint = fastest_stop(robot, viscous, q)
+    elastic = robot.chain.elastic
+    if elastic:
+        rate, joint = fastest_friction(robot, q, dt, tableau.gamma)
+    else:
+        rate, joint = fastest_stop(robot, viscous, q)
     most = tableau.stability_limit
     if not rate * dt > most:
         return None
+    if elastic:  # shorter steps tie motor and link less
+        rate, _ = fastest_friction(robot, q, dt, 0.0)
     name = robot.joint_names[joint]
     said = f"steps of {dt:g} s are too long for the viscous friction of joint {name!r}"
     return said, 0.5 * most / rate
@@ -257,16 +264,12 @@ class RunRecorder:
         m, found = self.m, {}
         if not m.plant.gears:
             return found
-        joints, dtype = [gear.joint for gear in m.plant.gears], self.s.options.dtype
-        for name, alike in (("motor", "q"), ("motor_rate", "qd"), ("motor_friction", "friction")):
-            found[name] = part(alike) + 0.0
-            if name == "motor_friction":
-                found[name] *= 0.0
-            found[name][..., joints] = part(name)
-        holds = m.holds(self.s.start.parameters).astype(dtype)
-        holds[joints] = m.motor_holds
-        direction = part("direction") + 0.0
-        direction[..., joints] = part("motor_direction")
+        for name, alike in (("motor", "q"), ("motor_rate", "qd")):
+            found[name] = m.with_motors(part(alike), part(name))
+        found["motor_friction"] = m.with_motors(0.0 * part("friction"), part("motor_friction"))
+        holds = m.holds(self.s.start.parameters).astype(self.s.options.dtype)
+        holds = m.with_motors(holds, m.motor_holds)
+        direction = m.with_motors(part("direction"), part("motor_direction"))
         return found | {"motor_stuck": (direction == 0.0) & (to(holds) > 0.0)}
 
     def _resident(self) -> Run:

@@ -273,6 +273,7 @@ class Run:
     def save(self, path: str | Path, measured: bool = False) -> Path:
         """Columns t, q1.., qd1.., tau1.. as .csv or .npz; `measured`: what the sensors gave.
 
+        Of arms with elastic joints also motor1.., motor_rate1.., but not of what was measured.
         Of a run that diverged or ended early the latter is said in a DynamisWarning.
         """
         if self.q.ndim != 2:
@@ -284,12 +285,19 @@ class Run:
         if measured:
             warn_of_end(self)
         source: Any = self.measured if measured else self.numpy()
-        return write_columns(path, {k: getattr(source, k) for k in ("t", "q", "qd", "tau")})
+        names = ("t", "q", "qd", "tau", *(() if measured else self._motor_names))
+        return write_columns(path, {k: getattr(source, k) for k in names})
+
+    @property
+    def _motor_names(self) -> tuple[str, ...]:
+        """Columns of the motors in tables, which only arms with elastic joints have."""
+        return ("motor", "motor_rate") if self._motors else ()
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of columns t, q1.., qd1.., tau1.., friction1.., error1...
 
-        Of an ensemble the column `member` says whose rows they are. `dy.read_log` reads it back.
+        Of arms with elastic joints also motor1.., motor_rate1... Of an ensemble the column `member`
+        says whose rows they are. `dy.read_log` reads it back, without the motors.
         """
         return _table(self.numpy(), "pandas")
 
@@ -314,8 +322,8 @@ def _table(run: Run, library: str) -> Any:
 def _columns(run: Run) -> dict[str, np.ndarray]:
     """t, q1.., qd1.., tau1.., friction1.., and with a reference error1..: one row per instant.
 
-    Of an ensemble one member's rows follow the other's; `member` (or `member1`, `member2`, .. where
-    it has several axes) says whose they are.
+    Of elastic arms motor1.. and motor_rate1.. follow. Of an ensemble one member's rows follow the
+    other's; `member` (or `member1`, `member2`, .. where it has several axes) says whose they are.
     """
     shape, size = run.q.shape[:-2], len(run.t)
     count = int(np.prod(shape))
@@ -327,6 +335,7 @@ def _columns(run: Run) -> dict[str, np.ndarray]:
     parts = {"q": run.q, "qd": run.qd, "tau": run.tau, "friction": run.friction}
     if run.error is not None:
         parts["error"] = run.error
+    parts |= {name: getattr(run, name) for name in run._motor_names}
     rows = {name: values.reshape(count * size, -1) for name, values in parts.items()}
     return found | {name: column.copy() for name, column in separate(rows).items()}
 

@@ -294,7 +294,9 @@ class Simulator:
         """Time zero, the arm (or every arm of an ensemble) at q0 with velocity qd0.
 
         Without q0 it is where a trajectory as reference begins, or at `robot.home`, at rest.
-        `where` (...) starts only the arms anew for which it is true; the others and time go on.
+        Motors of elastic joints are where the gears carry the arm at rest, or at `motor0` with
+        `motor_rate0`, in units of the joint. `where` (...) starts only the arms anew for which it
+        is true; the others and time go on.
         """
         if where is None and (
             self.assembly.computer.key is None or self._blocks != self._known_blocks()
@@ -369,11 +371,27 @@ class Simulator:
         """Torques that acted in the last step, (..., n)."""
         return self._copied("tau")
 
-    def _copied(self, name: str) -> np.ndarray:
-        """A copy of one part of the state, as an array of the library the start was given in."""
+    @property
+    def motor(self) -> np.ndarray:
+        """Positions of the motors in units of their joints, (..., n); of rigid joints q."""
+        return self._copied("q", "motor")
+
+    @property
+    def motor_rate(self) -> np.ndarray:
+        """Velocities of the motors in units of their joints, (..., n); of rigid joints qd."""
+        return self._copied("qd", "motor_rate")
+
+    def _copied(self, name: str, of_motors: str = "") -> np.ndarray:
+        """A copy of one part of the state, as an array of the library the start was given in.
+
+        `of_motors` is the part that elastic joints have instead.
+        """
         if not self._views:
             self.reset()
         found = self._views[name].copy()
+        if of_motors and self.assembly.plant.gears:
+            motors = self.assembly.slots.part(self._x, of_motors)
+            found = self.assembly.with_motors(found, motors.reshape(*found.shape[:-1], -1))
         return found if self._s.start.like is None else like(self._s.start.like, found)
 
     def _ready(self) -> None:

@@ -40,6 +40,7 @@ from ...simulation.simulator import Simulator
 from ..c_text import plain, start_text, stem_of
 from ..export import notes_of
 from ..regenerate import SCRIPT, ingredients, options_of, repeatable
+from . import motors
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -103,8 +104,9 @@ def export_fmu(
     """Write a co-simulation unit of a robot (tau to q, qd) or its `law` (q, qd, reference to tau).
 
     The arm is that of `dy.simulate`, bit for bit: friction holds, drives have limits and losses,
-    and with `stops` so have joints. It takes Runge-Kutta steps of at most `dt` (1 ms); the
-    controller has its sample time. The
+    and with `stops` so have joints. It takes the steps of `dy.simulate`, of at most `dt` (1 ms);
+    the controller has its sample time. Motors of elastic joints are outputs too, and start in
+    static equilibrium at q0, or `motor_offset0` and `motor_rate_offset0` beside it. The
     unit holds its C source, the binary of this machine, made with the system's C compiler, and in
     resources/ the robot as TOML with a script that writes the unit again. A file that is no unit
     of dynamis is replaced only with `overwrite`.
@@ -159,17 +161,18 @@ class Variables(list[Variable]):
 
     def add(
         self, name: str, robot: "Robot", unit: int, about: str, causality: str,
-        joints: Sequence[int], start: Any = None, **more: Any,
+        joints: Sequence[int], start: Any = None, by_joint: bool = False, **more: Any,
     ) -> int:  # fmt: skip
         """One for each of some joints, in unit 0 to 3 of its kind; the first's value reference.
 
-        `start` is one value of all, or one for each.
+        `start` is one value of all, or one for each; `by_joint` numbers them as all joints are.
         """
         first = self.values
         starts = start if isinstance(start, Sequence) else [start] * len(joints)
-        for i, (joint, value) in enumerate(zip(joints, starts, strict=True), 1):
+        for i, (joint, value) in enumerate(zip(joints, starts, strict=True)):
             text, kind = f"{about}, joint {robot.joint_names[joint]}", robot.joint_kinds[joint]
-            self.one(f"{name}[{i}]", text, causality, UNITS[kind][unit], start=value, **more)
+            own = f"{name}[{(joint if by_joint else i) + 1}]"
+            self.one(own, text, causality, UNITS[kind][unit], start=value, **more)
         return first
 
     def one(self, name: str, about: str, causality: str, unit: str = "", **more) -> int:
@@ -220,37 +223,35 @@ class Unit:
 
 def arm_unit(robot: "Robot", plant: Assembly, fmi: str) -> Unit:
     """The arm: torques in, positions and velocities out, by the plant's steps of at most h."""
-    if plant.plant.gears:
-        names = ", ".join(repr(robot.joint_names[gear.joint]) for gear in plant.plant.gears)
-        raise OptionError(
-            f"robot {robot.name!r} has elastic joints ({names}), whose motors a unit cannot start",
-            "export it rigid: robot.with_drive(joint, stiffness=None, damping=0, ...)",
-        )
     v, n, dt, at = Variables(), robot.n, plant.s.dt, plant.slots.slices
     every, home = range(n), robot.home.tolist()
-    fixed = {"variability": "fixed"}
+    fixed: dict[str, Any] = {"variability": "fixed"}
     v.add("q0", robot, 0, "position at the start", "parameter", every, home, **fixed)
     v.add("qd0", robot, 1, "velocity at the start", "parameter", every, 0.0, **fixed)
     h = v.one("h", "longest step of the integrator", "parameter", "s", start=dt, **fixed)
+    start = motors.start_variables(v, robot, plant.plant.gears)
     tau = v.add("tau", robot, 3, "torque or force of the drive", "input", robot.active, 0.0)
     q = v.add("q", robot, 0, "position", "output", every)
     v.add("qd", robot, 1, "velocity", "output", every)
+    seen = motors.output_variables(v, robot, plant.plant.gears)
     program = plant.plant_task.program()
     body = c_branchless.function(program, "plant_step", "float64")
     places = {name.upper(): at[name].start for name in ("direction", "command", "loss")}
     code = templates.filled(
         __package__, "fmu_arm.c", PLANT=body, N=n, N2=2 * n, H=h, Q=q, TAU=tau,
         DT=literal(dt, DOUBLE), LOSSES=plant.slots.sizes["loss"], **places,
-        CLOSED=bool(robot.model.closures), HOME=_filled(1, home),
+        CLOSED=bool(robot.model.closures), PASSIVE=len(robot.active) < n, HOME=_filled(1, home),
         COMMANDS=_placed(at["command"].start, robot.active, tau),
+        **motors.code(robot, plant, start, seen),
     )  # fmt: skip
-    code = f"{c_branchless.helpers('float64', body)}\n{code}"
+    code = f"{c_branchless.helpers('float64', code)}\n{code}"
     stops = any(plant.s.stops)
     about = (
         f"{robot.name}: the arm, torques to positions and velocities, as dy.simulate has it. Rigid "
         "bodies, rotors, drives with their limits and losses, friction that holds, "
-        f"{'joint stops' if stops else 'no joint stops'}. "
-        "Runge-Kutta steps of order 4, torques held during a communication step."
+        f"{motors.about(plant.plant.gears)}{'joint stops' if stops else 'no joint stops'}. "
+        f"{'Rosenbrock' if plant.s.tableau.gamma else 'Runge-Kutta'} steps of order "
+        f"{plant.s.tableau.order}, torques held during a communication step."
     )
     stem, model = identifier(f"{robot.name}_arm"), model_hash(robot.chain)
     notes, files = _arm_origin(robot, stem, program, {"fmi": fmi, "dt": dt, "stops": stops})

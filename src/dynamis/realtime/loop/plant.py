@@ -24,17 +24,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import a_robot, checked, flag, fraction, number, positive, strict, whole
+from ...arguments import a_robot, checked, choice, flag, fraction, number, positive, strict, whole
 from ...control.controller import above_zero
 from ...control.damping import places
-from ...control.sensors import Sensors
+from ...control.sensors import SIDES, Sensors
 from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
+from ...simulation.elastic.vibration import integrator_for
 from ...simulation.lost_loops import lost_hint
 from ...simulation.options import PLANT, offered
 from ...simulation.record import stiff_friction
 from ...simulation.simulator import Simulator
-from ...simulation.tableau import INTEGRATORS
+from ...simulation.tableau import RK4
 from ...spatial.functions import MATH
 from ...trajectory.trajectory import Trajectory, beyond, bounds
 from . import udp
@@ -339,8 +340,9 @@ HEAD = struct.Struct("3d")  # of a row: t, controller's t, status
 class PlantServer:
     """An arm behind a UDP port; `run` lets time pass, `stop` ends it.
 
-    `substeps`: of the arm, per measurement; `remark` says why they are several. Further options
-    are those of `dy.Simulator` that a plant has: `stops`.
+    `substeps`: of the arm, per measurement; `remark` says why they are several. Elastic joints are
+    measured on the `side` "motor", or "link"; the rows that are kept are of the links. Further
+    options are those of `dy.Simulator` that a plant has: `stops`.
     """
 
     def __init__(
@@ -356,6 +358,7 @@ class PlantServer:
         jitter: float = 0.0,
         seed: int = 0,
         encoder: Any = None,
+        side: str = "motor",
         keep: bool = True,
         **simulation: Any,
     ):
@@ -368,6 +371,7 @@ class PlantServer:
                 f"host is {shown(host)}, expected an address such as {udp.HOST}",
                 "0.0.0.0 listens at every network",
             )
+        self.side = choice(side, "side", SIDES)
         self.drives = list(a_robot(robot).driven)
         self.n, self.keep = len(self.drives), flag(keep, "keep")
         self.substeps, self.remark = _substeps(robot, 1.0 / self.rate)
@@ -433,7 +437,8 @@ class PlantServer:
         for packet, peer in self.torques.ready(t):
             self._command(packet, peer, t)
         place, speed = self.arm.q[self.drives], self.arm.qd[self.drives]
-        q, qd = self.encoder.read(place, speed)
+        on_motors = self.arm.motor[self.drives], self.arm.motor_rate[self.drives]
+        q, qd = self.encoder.read(*(on_motors if self.side == "motor" else (place, speed)))
         if self._peer is not None:
             self.measurements.put(t, udp.measurement(k, t, q, qd))
         if self._torque is None:
@@ -491,8 +496,10 @@ class PlantServer:
 
 def _substeps(robot: "Robot", dt: float) -> tuple[int, str]:
     """How many steps the arm takes in dt, and why more than one, if so."""
-    found = stiff_friction(robot, places(robot), dt, INTEGRATORS["rk4"])
-    if found is None or not math.isfinite(dt):  # which the simulator refuses
+    if not math.isfinite(dt):  # which the simulator refuses
+        return 1, ""
+    found = stiff_friction(robot, places(robot), dt, integrator_for(robot, RK4, dt))
+    if found is None:
         return 1, ""
     count = math.ceil(dt / found[1])
     return count, f"{found[0]}: the arm takes {count} of {dt / count:g} s each"
@@ -509,7 +516,8 @@ def run_plant(
     """Simulate an arm in real time behind a UDP port until `duration`, SIGINT or SIGTERM.
 
     Options: host, q0, rate (steps per second), loss (0 to 1), delay and jitter (seconds), of both
-    ways, seed, encoder (rad or m per count), keep (the rows), and stops, as in `dy.Simulator`.
+    ways, seed, encoder (rad or m per count), side ("motor" or "link": where the encoders of elastic
+    joints are), keep (the rows), and stops, as in `dy.Simulator`.
     """
     return serve(PlantServer(robot, port, **options), duration)
 

@@ -10,6 +10,7 @@ from ...dynamics.elements.gears import static_deflection
 from ...errors import OptionError
 from ...model.chain import Elasticity
 from ...robot.closing import undriven
+from ...spatial.functions import Functions, zero
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -68,13 +69,14 @@ def deflections(robot: "Robot", load: np.ndarray) -> np.ndarray:
     found = np.zeros_like(load)
     for gear in robot.chain.elastic:
         i = coordinate(robot.chain, gear)
-        found[..., i] = deflection_under(gear, load[..., i])
+        found[..., i] = deflection_under(gear, load[..., i], NUMPY)
     return found
 
 
-def deflection_under(gear: Elasticity, load: np.ndarray) -> np.ndarray:
+def deflection_under(gear: Elasticity, load: Any, fn: Functions) -> Any:
     """d of a gear that transmits a load, its teeth in contact on that side."""
-    return static_deflection(gear, load, NUMPY) + gear.backlash * np.sign(load)
+    found = static_deflection(gear, load, fn)
+    return found if zero(gear.backlash) else found + gear.backlash * fn.sign(load)
 
 
 def _elastic_joints(robot: "Robot") -> list[int]:
@@ -100,7 +102,7 @@ def _refuse_outside(s: "Settings", motors: np.ndarray, load: np.ndarray) -> None
             continue
         i = coordinate(s.robot.chain, gear)
         d = np.abs(motors[:, i] - s.start.q0[:, i])
-        most = np.maximum(float(gear.backlash), np.abs(deflection_under(gear, load[:, i])))
+        most = np.maximum(float(gear.backlash), np.abs(deflection_under(gear, load[:, i], NUMPY)))
         beyond = d > most * (1.0 + SLACK) + SLACK
         if beyond.any():
             arm = int(np.argmax(beyond))

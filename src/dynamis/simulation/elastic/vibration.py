@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ...compile.arrays import NUMPY
 from ...dynamics import equation
 from ...dynamics.elastic import expanded
 from ...errors import OptionError
@@ -106,6 +107,32 @@ def _fastest(chain: Chain, q: np.ndarray) -> np.ndarray:
 
 def _stiffnesses(gears: list) -> list[float]:
     return [float(x.gear.stiffness) for x in gears]
+
+
+def fastest_friction(
+    robot: "Robot", q: np.ndarray, dt: float, gamma: float
+) -> tuple[float, int]:
+    """The largest eigenvalue of W^-1 D in any of q (k, n), 1/s, and the joint it is due to.
+
+    D is viscous friction of links and of motors behind elastic gears, W their inertia in a step of
+    dt: with `gamma` above 0 (`ROS34PW2`) gears tie motor and link, else each moves by itself.
+    """
+    chain = expanded(robot.chain)
+    gears = elastic_gears(chain)
+    x = [*q.T, *(q[:, gear.joint] for gear in gears)]
+    h = gamma * dt
+    tied = [h * float(x.gear.damping) + h * h * float(x.gear.stiffness) for x in gears]
+    M = stiffened(equation.mass_matrix(chain, x, NUMPY), gears, tied)
+    W = np.array([[np.broadcast_to(value, len(q)) for value in row] for row in M]).T
+    W = W[np.isfinite(W).all((1, 2))]
+    W = W[np.linalg.eigvalsh(W)[:, 0] > 0.0]
+    if not len(W):
+        return 0.0, 0
+    D = np.array([float(r.mean_viscous) for r in chain.resistances])
+    inverse = np.linalg.inv(W)
+    k = int(np.argmax(np.diagonal(inverse, axis1=1, axis2=2).max(0) * D))
+    joint = {gear.motor: gear.joint for gear in gears}.get(k, k)
+    return float(np.linalg.eigvals(inverse * D).real.max()), joint
 
 
 def integrator_for(robot: "Robot", tableau: Tableau, dt: float) -> Tableau:
