@@ -100,6 +100,8 @@ def run(
     if error := found.step_error:
         coarse, remedy = error.finding(arm), error.remedy("--dt ", " --sample-time ")
         talk(f"warning: {coarse.where}: {coarse.what}; {remedy}")
+    if (mode := found.closed_loop_mode) and not found.diverged:
+        talk(f"warning: {mode.text}")
     warn_of_limits(found.beyond_limits)
     if stuck := _stuck(found):
         talk(

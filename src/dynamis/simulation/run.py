@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..control.metrics import TrackingMetrics
+    from ..control.resonance import ClosedLoopMode, ElasticLoop
     from ..robot import Robot
     from .step_check import StepCheck, StepError
 
@@ -98,6 +99,7 @@ class Run:
     message: str = ""
     _motors: Mapping[str, Any] = field(default_factory=dict)  # of elastic joints; others as q
     _step: "StepCheck | None" = field(default=None, compare=False)
+    _loop: "ElasticLoop | None" = field(default=None, compare=False)  # of a law on an elastic arm
 
     @property
     def motor(self) -> np.ndarray:
@@ -184,11 +186,14 @@ class Run:
         Of the step: how wrong the positions became and which step would do. Of limits: joint, time
         and value, those of the arm, then positions and velocities of its reference. Nothing of a
         simulation keeps velocity_limit and effort_limit; `stops` makes position limits act.
-        A note says which vibrations of elastic joints an implicit step damps.
+        A note says which vibrations of elastic joints an implicit step damps, an error or a warning
+        which of them grows or rings under the gains of the controller.
         """
         arm, wanted = self._beyond
         whose = [(x, "") for x in arm] + [(x, "the reference's ") for x in wanted]
         coarse = [] if self.step_error is None else [self.step_error.finding(self.robot)]
+        if self.closed_loop_mode is not None:
+            coarse.append(self.closed_loop_mode.finding)
         return coarse + [x.finding(self.robot, of) for x, of in whose] + self._damped()
 
     @cached_property
@@ -202,6 +207,19 @@ class Run:
             return None
         q = np.asarray(on_host(self.q[..., 0, :]), float).reshape(-1, self.robot.n)[0]
         return numerical_damping(self.robot, self.integrator, self.dt, q)
+
+    @cached_property
+    def closed_loop_mode(self) -> "ClosedLoopMode | None":
+        """The vibration of elastic joints that grows or rings under the gains; else None.
+
+        From the linear loop of arm and gains at the start, with its samples and its delay: the mode
+        that grows fastest, else the least damped one below a damping ratio of 0.05. None also of
+        functions as controllers and of ensembles.
+        """
+        try:
+            return None if self._loop is None else self._loop.mode()
+        except Exception:  # a law of the user's that cannot be asked again
+            return None
 
     def _damped(self) -> list[Finding]:
         """A note on vibrations that an implicit step damps."""
@@ -264,8 +282,9 @@ class Run:
         return [x for found, of in whose for x in in_short(self.robot, found, of, quantities)]
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state of a copy: the check of the step is done, what it needs stays behind."""
-        return {**vars(self), "step_error": self.step_error, "_step": None}
+        """The state of a copy: checks of step and gains are done, what they need stays behind."""
+        known = {"step_error": self.step_error, "closed_loop_mode": self.closed_loop_mode}
+        return {**vars(self), **known, "_step": None, "_loop": None}
 
     def numpy(self) -> "Run":
         """It with NumPy arrays, where it has those of another library."""
