@@ -485,6 +485,22 @@ def test_a_pid_keeps_up_with_its_quintic(compiled, capsys):
     assert max(found["rms_error"]) < 0.6 * lag
 
 
+def test_what_the_step_damps_of_elastic_joints_is_said(capsys, tmp_path):
+    soft = dy.load("planar-2link")
+    for k in range(2):
+        soft = soft.with_drive(k, rotor_inertia=1e-4, gear=100, stiffness=1e6)
+    soft.save(tmp_path / "soft.toml")
+    line = ["simulate", str(tmp_path / "soft.toml"), "--duration", "0.01"]
+    assert main(line) == 0
+    said = capsys.readouterr().err
+    assert "elastic joints: ros34pw2 in steps of 0.001 s damps modes above 97 Hz" in said
+    code, found = answer(capsys, *line)
+    assert code == 0 and found["integrator"] == "ros34pw2"
+    assert max(found["numerical_damping"]["ratios"]) > 0.005
+    _, found = answer(capsys, "simulate", "planar-2link", "--duration", "0.01")
+    assert found["integrator"] == "rk4" and found["numerical_damping"] is None
+
+
 MOVE = ("--start", "hanging", "--duration", "0.02")
 
 

@@ -224,3 +224,72 @@ def test_saved_whole(tmp_path):
     plot_run(waving("scara"), path=tmp_path / "run.pdf")
     assert [p.name for p in tmp_path.iterdir()] == ["run.pdf"]
     assert (tmp_path / "run.pdf").read_bytes().startswith(b"%PDF")
+
+
+def swinging(**drive):
+    """Two elastic joints, the second rigid where asked, that swing under gravity."""
+    elastic = {"stiffness": 1e3, "damping": 1.0, "backlash": 2e-3}
+    links = [
+        dy.Link(
+            a=a, mass=m, com=(-0.5 * a, 0, 0), inertia=(0, I, I, 0, 0, 0),
+            drive=dy.Drive(gear=100, rotor_inertia=J, **given),
+        )
+        for a, m, I, J, given in ((0.5, 5.0, 0.1, 5e-5, elastic), (0.4, 3.0, 0.04, 2e-5, drive))
+    ]  # fmt: skip
+    robot = dy.Robot.from_dh("soft", convention="standard", gravity=(0, -9.81, 0), links=links)
+    push = lambda t: [80.0 * np.sin(20.0 * t), 0.0]  # noqa: E731
+    return dy.simulate(robot, 0.5, q0=[0.3, 0.4], torque=push, check_step=False)
+
+
+def test_elastic_joints_show_both_sides_and_their_deflection():
+    run = swinging(stiffness=1e3, damping=1.0)
+    figure = plot_run(run)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["position", "velocity", "deflection", "torque", "energy"]
+    assert units(figure)[:4] == ["rad", "rad/s", "rad", "N m"]
+    link, motor = figure.axes[0].lines
+    np.testing.assert_array_equal(link.get_ydata(), run.q[:, 0])
+    np.testing.assert_array_equal(motor.get_ydata(), run.motor[:, 0])
+    assert motor.get_color() == link.get_color() and motor.is_dashed()
+    np.testing.assert_array_equal(figure.axes[1].lines[1].get_ydata(), run.motor_rate[:, 0])
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named == ["link side", "motor side", "gap", "teeth touch"]
+
+
+def test_the_gap_is_a_band_and_touching_teeth_are_bars_along_it():
+    run = swinging(stiffness=1e3)
+    first, second = plot_run(run, what="deflection").axes
+    curve, ahead, behind = first.lines
+    np.testing.assert_array_equal(curve.get_ydata(), run.deflection[:, 0])
+    (band,) = first.patches
+    assert (band.get_y(), band.get_height()) == (-2e-3, 4e-3)
+    for bar, side in ((ahead, 1.0), (behind, -1.0)):
+        drawn, touches = np.asarray(bar.get_ydata()), run.flank[:, 0] == side
+        assert touches.any() and (drawn[touches] == side * 2e-3).all()
+        assert np.isnan(drawn[~touches]).all()
+    assert len(second.lines) == 1 and not second.patches  # no backlash
+
+
+def test_rigid_joints_have_no_deflection_to_show():
+    run = swinging()
+    figure = plot_run(run, what=("deflection", "motor", "motor_rate", "transmitted"))
+    assert units(figure) == ["rad", "rad", "rad/s", "N m"]
+    np.testing.assert_array_equal(figure.axes[3].lines[0].get_ydata(), run.transmitted[:, 0])
+    figure = plot_run(run, what=("deflection", "q"))
+    assert [axes.get_title() for axes in figure.axes] == ["deflection", "position", ""]
+    figure = plot_run(run, what=("q", "deflection"), joints=[1, 0])  # below a row without it
+    assert [axes.get_title() for axes in figure.axes] == ["position", "", "deflection"]
+    with pytest.raises(OptionError, match="nothing of deflection"):
+        plot_run(waving("scara"), what="deflection")
+
+
+def test_exact_encoders_of_motors_are_the_motor_side():
+    robot = swinging(stiffness=1e3).robot
+    law = dy.control.PointToPoint([300.0, 100.0], [20.0, 10.0])
+    options = {"controller": law, "reference": [0.3, 0.4], "check_step": False}
+    run = dy.simulate(robot, 0.05, q0=[0.3, 0.4], **options)
+    named = [x.get_text() for x in plot_run(run, what="q").legends[0].get_texts()]
+    assert named == ["link side", "motor side", "desired"]
+    run = dy.simulate(robot, 0.05, q0=[0.3, 0.4], sensors=dy.Sensors(encoder=1e-4), **options)
+    named = [x.get_text() for x in plot_run(run, what="q").legends[0].get_texts()]
+    assert named == ["link side", "motor side", "measured", "desired"]

@@ -363,6 +363,51 @@ def test_the_step_says_what_it_is():
         simulated(two_links(None), 0.01, integrator="ros34pw2")
 
 
+def test_the_implicit_step_damps_as_much_as_it_says():
+    """Of a mode with a damping ratio z the envelope falls by exp(-z w t)."""
+    run = simulated(two_masses(2e4), 0.2, q0=[0.0], motor0=[0.01], integrator="ros34pw2")
+    said, w = run.numerical_damping, math.sqrt(2e4 / MASS)
+    assert said.frequencies == pytest.approx([w / math.tau]) and said.ratios[0] > 1e-3
+    envelope = np.hypot(run.deflection[:, 0], (run.motor_rate - run.qd)[:, 0] / w)
+    seen = -math.log(envelope[-1] / envelope[0]) / (w * run.t[-1])
+    assert said.ratios[0] == pytest.approx(seen, rel=0.02)
+
+
+def test_what_the_step_damps_is_said():
+    soft, law = two_links(1e5), dy.control.PointToPoint([200.0, 100.0], [20.0, 10.0])
+    run = simulated(soft, 0.01, q0=[0.3, 0.4], controller=law, reference=[0.3, 0.4])
+    (note,) = run.check()
+    assert (note.level, note.where) == ("note", "step")
+    assert "ros34pw2 in steps of 0.001 s damps modes above 97 Hz" in note.what
+    assert "240.9 Hz by 4.4 %" in note.what and "81.86" not in note.what
+    assert note.remedy.startswith("use dt=0.0002, sample_time=0.001 to follow the fastest")
+    fine = simulated(soft, 0.01, dt=2e-4, q0=[0.3, 0.4])
+    assert fine.integrator == "rk4" and fine.check() == []
+    assert fine.numerical_damping.ratios.max() < 5e-3
+    assert simulated(two_links(None), 0.01).numerical_damping is None
+
+
+def test_links_that_follow_no_step_are_said_so():
+    run = simulated(two_masses(1e9), 0.01, q0=[0.0])
+    assert run.numerical_damping.ratios[0] > 0.5
+    assert run.numerical_damping.needed == 5e-6
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_flanks_are_those_on_which_teeth_touch(ensemble):
+    robot = two_links(1e4, 1.0, backlash=2e-3).with_drive(1, backlash=0.0)
+    q0 = np.tile([0.3, 0.4], (3, 1)) if ensemble else [0.3, 0.4]
+    run = simulated(robot, 0.5, dt=2e-4, q0=q0, torque=lambda t: [60 * math.sin(20 * t), 0.0])
+    d, flank = run.deflection[..., 0], run.flank[..., 0]
+    assert {*np.unique(flank)} == {-1.0, 0.0, 1.0} and run.flank.shape == run.q.shape
+    assert (np.abs(d[flank == 0.0]) < 2e-3).all()
+    assert (flank * d >= 2e-3 - 1e-12)[flank != 0.0].all()
+    assert (run.flank[..., 1] == 0.0).all()  # elastic, without a gap
+    assert (run.transmitted[..., 0][flank == 0.0] == 0.0).all()
+    assert (run.transmitted[..., 0][flank != 0.0] != 0.0).all()
+    assert (simulated(two_links(None), 0.01).flank == 0.0).all()
+
+
 def robot_fastest(robot: dy.Robot) -> float:
     """The highest free mode in a few configurations, Hz, by the mass matrix of links and motors."""
     found = []

@@ -7,7 +7,16 @@ import pytest
 from scipy.integrate import DOP853, RK45
 
 import dynamis as dy
-from dynamis.simulation.tableau import DORMAND_PRINCE, HEUN, INTEGRATORS, RK4, Tableau, weights_at
+from dynamis.simulation.tableau import (
+    DORMAND_PRINCE,
+    HEUN,
+    INTEGRATORS,
+    RK4,
+    ROS34PW2,
+    Tableau,
+    round_step,
+    weights_at,
+)
 from tests.random_robots import build
 from tests.simulation.arms import exact, order
 
@@ -125,3 +134,24 @@ def test_every_integrator_is_tried():
 def test_a_misprint_that_keeps_the_row_sums_is_refused(row):
     with pytest.raises(ValueError, match="b_i a_ij c_j"):
         replace(RK4, A=row)
+
+
+@pytest.mark.parametrize(
+    ("row", "hertz", "ratio"),
+    [
+        (RK4, 50.0, 2.1e-5),
+        (RK4, 100.0, 6.5e-4),
+        (ROS34PW2, 20.0, 5.1e-5),
+        (ROS34PW2, 100.0, 5.47e-3),
+    ],
+)
+def test_damping_of_a_mode_is_that_of_the_tableau(row, hertz, ratio):
+    """Measured by steps of 1 ms."""
+    assert row.damping_ratio(2.0 * np.pi * hertz * 1e-3) == pytest.approx(ratio, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("most", "step"), [(1e-3, 1e-3), (1.9e-3, 1e-3), (4.9e-4, 2e-4), (9.9e-6, 5e-6)]
+)
+def test_steps_that_are_proposed_are_round_and_not_longer(most, step):
+    assert round_step(most) == step

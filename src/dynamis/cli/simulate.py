@@ -69,7 +69,7 @@ def run(
         reference: Motion to follow, from its first point on: a .csv with a column t and one per
             joint, by name or as q1, q2, ..; units in the header, as in "q1 [deg]". Without t the
             points are passed in --duration, or as fast as the velocity limits of the robot allow.
-        plot: Plot q, qd, tau, error and energy to this image.
+        plot: Plot q, qd, tau, error and energy (deflection too of elastic joints) to this image.
         animate: Write an animation to this .gif, .mp4 or .html.
         save: Write t, q, qd, tau to this .csv or .npz.
     """
@@ -93,11 +93,15 @@ def run(
         talk(f"{arm.name}, {found.t[-1]:g} s: {how}")
         if control.controller == "pid" and not control.given:
             talk(f"gains: {gains_text(options['controller'])}")
+        if damping := found.numerical_damping:
+            talk(f"elastic joints: {damping.text}")
         data(_table(found))
         wrote(plot, animate, save)
     if error := found.step_error:
         coarse, remedy = error.finding(arm), error.remedy("--dt ", " --sample-time ")
         talk(f"warning: {coarse.where}: {coarse.what}; {remedy}")
+    if (mode := found.closed_loop_mode) and not found.diverged:
+        talk(f"warning: {mode.text}")
     warn_of_limits(found.beyond_limits)
     if stuck := _stuck(found):
         talk(
@@ -197,6 +201,8 @@ def _facts(found: Any, law: Any) -> dict[str, Any]:
         "diverged": bool(found.diverged),
         "message": found.message,
         "step_error": _coarse(found),
+        "integrator": found.integrator,
+        "numerical_damping": _damping(found),
         "gains": gains and {k: v for k, v in gains.items() if k in GAINS},
         "beyond_limits": found.beyond_limits,
         "q": {n: float(x) for n, x in zip(names, last, strict=True)},
@@ -211,6 +217,16 @@ def _coarse(found: Any) -> dict[str, Any] | None:
         return None
     facts = found.step_error._asdict()
     return {**facts, "joint": found.robot.joint_names[facts["joint"]]}
+
+
+def _damping(found: Any) -> dict[str, Any] | None:
+    """Damping that the steps add to modes of elastic joints."""
+    if found.numerical_damping is None:
+        return None
+    return {
+        name: x.tolist() if isinstance(x, np.ndarray) else x
+        for name, x in found.numerical_damping._asdict().items()
+    }
 
 
 def _table(found: Any) -> Table:

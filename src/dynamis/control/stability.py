@@ -63,19 +63,43 @@ def gains_at(law: "Law", q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return K, damping_of(seen, q.tolist())
 
 
+def closed_loop(
+    K: np.ndarray,
+    D: np.ndarray,
+    arm: SampledArm,
+    h: float,
+    differs: bool = False,
+    pole: float = 0.0,
+) -> np.ndarray:
+    """Matrix of a sample of the loop closed by u = -K q - D v: of x, and q, v, u one sample ago.
+
+    v is qd, or where it `differs` pole v_before + (1 - pole) (q - q_before) / h.
+    """
+    n, size = len(K), len(arm.A)
+    velocity = np.zeros((n, size + 3 * n))
+    if differs:
+        own = (1.0 - pole) / h * np.eye(n)
+        velocity[:, :n], velocity[:, size : size + n] = own, -own
+        velocity[:, size + n : size + 2 * n] = pole * np.eye(n)
+    else:
+        velocity[:, n : 2 * n] = np.eye(n)
+    u = -D @ velocity
+    u[:, :n] -= K
+    A = np.zeros((size + 3 * n, size + 3 * n))
+    A[:size, :size], A[:size, size + 2 * n :] = arm.A, arm.B_before
+    A[:size] += arm.B @ u
+    A[size : size + n, :n] = np.eye(n)
+    A[size + n : size + 2 * n], A[size + 2 * n :] = velocity, u
+    return A
+
+
 def growth(law: "Law", K: np.ndarray, D: np.ndarray, arm: SampledArm) -> Growth | None:
     """Growth of oscillations about rest under a sampled law with gains K and D; None where they do
     not grow, or where that is not known."""
     n, h = law.n, law.sample_time
     if law.velocity_filter is not None:
         return None
-    size, none = len(arm.A), np.zeros((n, n))
-    gain = [K, D, none] if law.velocity == "measured" else [K + D / h, none, -D / h]
-    feedback = np.hstack([*gain[:2], np.zeros((n, size - 2 * n)), gain[2], none])
-    A = np.zeros((size + 2 * n, size + 2 * n))  # of x, q_before, u_before
-    A[:size, :size], A[:size, size + n :] = arm.A, arm.B_before
-    A[:size] -= arm.B @ feedback
-    A[size : size + n, :n], A[size + n :] = np.eye(n), -feedback
+    A = closed_loop(K, D, arm, h, law.velocity == "difference")
     if not np.isfinite(A).all():
         return None
     values, vectors = np.linalg.eig(A)

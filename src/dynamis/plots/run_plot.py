@@ -13,123 +13,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from ..arguments import checked, is_flag, is_list, one_of
-from ..errors import OptionError, shown
+from ..arguments import checked
+from ..errors import OptionError
 from ..logs.log import stretches
-from ..robot import Robot
 from .figure import INK, LINE, SOFT, Picture, check_run, check_save, plain, save
+from .run_series import MOTOR_SIDE, QUANTITIES, RunSeries, asked, gaps, joint_indices, series_of
 
 if TYPE_CHECKING:
     from ..simulation.run import Run as RunLike
-
-
-# the quantities of a run that can be drawn, with their units
-
-QUANTITIES = {  # title, unit of a revolute joint, unit of a prismatic joint
-    "q": ("position", "rad", "m"),
-    "qd": ("velocity", "rad/s", "m/s"),
-    "tau": ("torque", "N m", "N"),
-    "error": ("position error", "rad", "m"),
-    "energy": ("energy", "J", "J"),
-}
-ENERGIES = ("kinetic", "potential", "total")
-WARNING = "#b02a1c"  # title of a run that diverged or ended early
-WIDEST = 80  # characters of a line of the title
-
-
-@dataclass(frozen=True)
-class RunSeries:
-    """One quantity of all joints over time, and what was desired of it."""
-
-    name: str
-    values: np.ndarray  # (N, n), or (..., N, n) of an ensemble
-    desired: np.ndarray | None = None  # the same
-    measured: tuple[np.ndarray, np.ndarray] | None = None  # times (K,), what sensors gave (K, n)
-
-    def has(self, joints: Sequence[int]) -> bool:
-        """Whether there is anything of these joints: torques and errors are of drives only."""
-        known = np.isfinite(self.values)
-        return bool(known[..., list(joints)].any()) or not known.any()
-
-    def title(self, kinds: set[str]) -> str:
-        """What it is called for these kinds of joints."""
-        if self.name == "tau" and "prismatic" in kinds:
-            return "force" if len(kinds) == 1 else "torque or force"
-        return QUANTITIES[self.name][0]
-
-    def unit(self, kind: str) -> str:
-        """Its unit for a kind of joint."""
-        return QUANTITIES[self.name][1 if kind == "revolute" else 2]
-
-
-def asked(what: Any) -> tuple[str, ...]:
-    """The names of quantities that were asked for, checked."""
-    names = (what,) if isinstance(what, str) else tuple(what)
-    expected = f"expected some of {', '.join(QUANTITIES)}"
-    for name in names:
-        one_of(name, QUANTITIES, f"what has {shown(name)}, {expected}")
-    if not names:
-        raise OptionError(f"what is empty, {expected}")
-    return tuple(dict.fromkeys(names))
-
-
-def series_of(run: "RunLike", names: tuple[str, ...]) -> list[RunSeries]:
-    """What the run has of these quantities, energy left aside."""
-    found = []
-    for name in names:
-        values = getattr(run, name, None)
-        if name == "energy" or values is None:
-            continue
-        wanted = getattr(run.reference, name, None) if name in ("q", "qd") else None
-        desired = None if wanted is None else _of_all(run, wanted)
-        actual = _of_all(run, values)
-        if name == "tau":  # of passive joints there is none to show
-            actual = np.where(np.isin(range(run.robot.n), run.robot.active), actual, np.nan)
-        found.append(RunSeries(name, actual, desired, _measured(run, name)))
-    return found
-
-
-def _of_all(run: "RunLike", values: Any) -> np.ndarray:
-    """Values of all joints from those of the drives of a closed mechanism: NaN for passive ones."""
-    given = np.asarray(values)
-    if given.shape[-1] == run.robot.n:
-        return given
-    found = np.full((*given.shape[:-1], run.robot.n), np.nan)
-    found[..., list(run.robot.driven)] = given
-    return found
-
-
-def _measured(run: "RunLike", name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """What the sensors of a single run gave of a quantity, where that is not what it was."""
-    log = getattr(run, "measured", None)
-    if log is None or name not in ("q", "qd", "tau") or np.ndim(run.q) != 2:
-        return None
-    values, actual = np.asarray(getattr(log, name)), np.asarray(getattr(run, name))
-    rows, seen = np.searchsorted(run.t, log.t), list(run.robot.driven)
-    same = np.array_equal(values, actual[rows][:, seen])
-    return None if same else (np.asarray(log.t), _of_all(run, values))
-
-
-def joint_indices(robot: Robot, joints: Any) -> list[int]:
-    """Indices of joints given by name or number; None is all, of closed loops the drives."""
-    if joints is None:
-        return list(robot.driven) or list(range(robot.n))
-    given = list(joints) if is_list(joints) else [joints]
-    found = []
-    for joint in given:
-        if isinstance(joint, str):
-            one_of(joint, robot.joint_names, f"joints has {joint!r}, which {robot.name!r} has not")
-            found.append(robot.joint_names.index(joint))
-        elif isinstance(joint, (int, np.integer)) and not is_flag(joint) and 0 <= joint < robot.n:
-            found.append(int(joint))
-        else:
-            raise OptionError(
-                f"joints has {shown(joint)}, expected names or numbers from 0 to {robot.n - 1}",
-                "known: " + ", ".join(robot.joint_names),
-            )
-    if not found:
-        raise OptionError("joints is empty, expected names or numbers, or None")
-    return list(dict.fromkeys(found))
 
 
 # how a run is laid out: which joints and which quantity share a panel
@@ -161,6 +52,7 @@ class PanelLayout:
 
 def layout(series: Sequence[RunSeries], joints: Sequence[int], kinds: Sequence[str]) -> PanelLayout:
     """A row per joint for a few joints; for many, a row per quantity and a column per unit."""
+    joints = [j for j in joints if any(s.has([j]) for s in series)]
     if len(joints) <= SEPARATE:
         panels = tuple(
             RunPanel(row, column, s, (joint,), kinds[joint])
@@ -186,6 +78,9 @@ BAND = (5, 95)  # percent
 EVENT_COLOURS = ("#c0392b", "#16a085", "#8e44ad", "#7f8c8d")
 STUCK = "#f3d9a4"
 MEASURED: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.5}  # thin behind what was
+MOTOR: dict[str, Any] = {"linewidth": 1.1, "linestyle": (0, (1.2, 1.2)), "alpha": 0.85}
+GAP = "#c9d3dd"  # within which teeth do not touch
+TOUCH = "#b3261e"
 
 
 def style(axes: Any) -> None:
@@ -243,6 +138,18 @@ def _shade(axes: Any, t: np.ndarray, held: np.ndarray) -> None:
         axes.axvspan(t[first], last, color=STUCK, alpha=0.5, linewidth=0, zorder=0)
 
 
+def _backlash(axes: Any, run: "RunLike", joint: int) -> None:
+    """The gap of a joint as a band, and bars along its edges while the teeth touch there."""
+    gap, flank = gaps(run.robot).get(joint, 0.0), np.asarray(run.flank)[..., joint]
+    if not gap:
+        return
+    axes.axhspan(-gap, gap, color=GAP, alpha=0.45, linewidth=0, zorder=0)
+    if flank.ndim == 1:
+        for side in (1.0, -1.0):
+            bar = np.where(flank == side, side * gap, np.nan)
+            axes.plot(run.t, bar, color=TOUCH, linewidth=2.2, solid_capstyle="butt", zorder=5)
+
+
 def _widen(axes: Any) -> None:
     """Room around a curve that only rounding bends, so that its numbers stay short."""
     low, high = axes.get_ylim()
@@ -275,6 +182,9 @@ def _mark(axes: Any, events: dict[str, np.ndarray]) -> None:
 
 # the whole figure
 
+WARNING = "#b02a1c"  # title of a run that diverged or ended early
+WIDEST = 80  # characters of a line of the title
+ENERGIES = ("kinetic", "potential", "total")
 COLOURS = ("#1f5fa8", "#d9822b", "#2e8b57", "#b3261e", "#7b52ab", "#8a5a44", "#c2489b", "#4b8ea6")
 LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK}
 ENERGY_COLOURS = ("#d9822b", "#1f5fa8", "#1c2530")
@@ -283,12 +193,15 @@ ENERGY_COLOURS = ("#d9822b", "#1f5fa8", "#1c2530")
 @checked
 def plot_run(
     run: "RunLike",
-    what: str | Sequence[str] = tuple(QUANTITIES),
+    what: str | Sequence[str] | None = None,
     joints: Any = None,
     path: Any = None,
 ) -> Figure:
     """Quantities of a run over time, desired ones dashed; what the run has not is left out.
 
+    `what` is some of "q", "qd", "tau", "error", "energy", by default all of them. Elastic joints
+    have "deflection" too, with the gap of backlash as a band and bars where teeth touch, "motor",
+    "motor_rate" and "transmitted"; q and qd show both sides, that of the motor dotted.
     What sensors measured is drawn thin behind what was, if it differs.
 
     Up to eight joints have a row each, more share a row per quantity. An ensemble is drawn as
@@ -297,13 +210,14 @@ def plot_run(
     """
     check_save(path)
     check_run(run)
-    names, chosen = asked(what), joint_indices(run.robot, joints)
+    names, chosen = asked(what, run.robot), joint_indices(run.robot, joints)
     series = series_of(run, names)
     energy = run.energy if "energy" in names else None
     if not series and energy is None:
         raise OptionError(
             f"the run has nothing of {', '.join(names)}",
-            "error needs a reference; energy needs the run to record it",
+            "error needs a reference; energy needs the run to record it; deflection, motor, "
+            "motor_rate and transmitted need elastic joints: dy.Drive(stiffness=...)",
         )
     grid = layout(series, chosen, run.robot.joint_kinds)
     heights = [1.35 if grid.separate else 2.2] * grid.rows + [1.8] * (energy is not None)
@@ -341,17 +255,22 @@ def _panel(figure: Figure, cells: Any, run: "RunLike", panel: RunPanel, grid: Pa
         if series.measured is not None:
             t, values = series.measured
             axes.plot(t, values[:, joint], color=colour, zorder=2, **MEASURED)
+        if series.motor is not None:
+            axes.plot(run.t, series.motor[:, joint], color=colour, zorder=3.5, **MOTOR)
+        if series.name == "deflection" and grid.separate:
+            _backlash(axes, run, joint)
         if series.desired is not None:
             dashed = INK if grid.separate else colour
             _desired(axes, run.t, series.desired[..., joint], dashed)
     if _sticks(run, grid):
-        _shade(axes, run.t, np.asarray(run.stuck)[:, panel.joints[0]])
+        held = run.motor_stuck if series.name in MOTOR_SIDE.values() else run.stuck
+        _shade(axes, run.t, np.asarray(held)[:, panel.joints[0]])
     axes.set_ylabel(series.unit(panel.kind), fontsize=8, color=SOFT)
     kinds = {p.kind for p in grid.panels if p.column == panel.column or not grid.separate}
     title = series.title(kinds if grid.separate else {panel.kind})
-    if panel.row == 0 or not grid.separate:
+    if not grid.separate or panel is next(p for p in grid.panels if p.column == panel.column):
         axes.set_title(title, fontsize=10, color=INK, pad=12)
-    if grid.separate and panel.column == 0:
+    if grid.separate and panel is next(p for p in grid.panels if p.row == panel.row):
         _name_row(axes, names[panel.joints[0]], COLOURS[panel.joints[0] % len(COLOURS)])
     return axes
 
@@ -415,6 +334,7 @@ def _legends(
     handles: list[Any] = []
     wanted = any(p.series.desired is not None for p in grid.panels)
     measured = any(p.series.measured is not None for p in grid.panels)
+    motors = any(p.series.motor is not None for p in grid.panels)
     members = int(np.prod(np.shape(run.q)[:-2])) if np.ndim(run.q) > 2 else 0
     grey = {"color": SOFT, "linewidth": 1.4}
     if members > FEW:
@@ -422,8 +342,10 @@ def _legends(
         handles.append(Patch(color=SOFT, alpha=0.22, label="5 % to 95 %"))
     elif members:
         handles.append(Line2D([], [], color=SOFT, lw=0.8, label=f"each of {members} runs"))
-    elif wanted or measured:
-        handles.append(Line2D([], [], label="actual", **grey))
+    elif wanted or measured or motors:
+        handles.append(Line2D([], [], label="link side" if motors else "actual", **grey))
+    if motors:
+        handles.append(Line2D([], [], label="motor side", **MOTOR, color=SOFT))
     if measured:
         handles.append(Line2D([], [], label="measured", **MEASURED, color=SOFT))
     if wanted:
@@ -431,6 +353,13 @@ def _legends(
         handles.append(Line2D([], [], color=ink, lw=1.3, ls=(0, (4, 2)), label="desired"))
     if _sticks(run, grid):
         handles.append(Patch(color=STUCK, alpha=0.5, label="stuck"))
+    backlash = gaps(run.robot)
+    if grid.separate and any(
+        p.series.name == "deflection" and p.joints[0] in backlash for p in grid.panels
+    ):
+        handles.append(Patch(color=GAP, alpha=0.45, label="gap"))
+        if not members:
+            handles.append(Line2D([], [], color=TOUCH, lw=2.2, label="teeth touch"))
     for name, colour in zip(events, EVENT_COLOURS, strict=False):
         handles.append(Line2D([], [], color=colour, lw=0.9, ls="dotted", label=name))
     if handles:

@@ -13,10 +13,10 @@ from ..arguments import checked, choice, formerly, positive, robot_second
 from ..compile.arrays import checked_dtype
 from ..control.damping import mobilities, shaking
 from ..control.law import AUTO, LATCH, NO_LIMIT, Law
-from ..control.linearise import linearise
 from ..control.observer import Observer, ObserverStep
+from ..control.resonance import ClosedLoopMode, ElasticLoop, sampled_arm
 from ..control.single_joint import SingleJoint
-from ..control.stability import Growth, SampledArm, free_arm, gains_at, grows, growth
+from ..control.stability import Growth, free_arm, gains_at, grows, growth
 from ..control.task_space import Impedance
 from ..dynamics.mobility import size
 from ..errors import OptionError, counted, shown, warn
@@ -224,13 +224,26 @@ def _warn_of_motion(law: Law) -> None:
         for line in law.reference.beyond_limits(law.robot):
             warn(line)
     law.program()  # what is wrong with a law is said first
-    if shakes := shaking(law, law.robot.home):
+    if mode := _elastic_mode(law):
+        warn(mode.text)
+    elif shakes := shaking(law, law.robot.home):
         warn(
             f"{shakes}: the arm will shake; lower the velocity gain, shorten sample_time, or give "
             "the model the inertia of its rotors"
         )
     elif found := _growth(law):
         warn(f"{grows(law, found)}; lower the position gain or shorten sample_time")
+
+
+def _elastic_mode(law: Law) -> ClosedLoopMode | None:
+    """A resonance of elastic joints that the gains drive; the encoders are on the motors."""
+    if not law.robot.chain.elastic:
+        return None
+    q = law.robot.home if law.reference is None else np.array(law.robot.home)
+    if law.reference is not None:
+        q[list(law.robot.driven)] = law.reference(0.0).q
+    mode = ElasticLoop(law, law.robot, q).mode()
+    return mode if mode is not None and mode.grows else None
 
 
 def _growth(law: Law) -> Growth | None:
@@ -243,12 +256,7 @@ def _growth(law: Law) -> Growth | None:
     if robot.n != law.n or law.velocity_filter is not None:
         return None
     q = robot.home if law.reference is None else np.asarray(law.reference(0.0).q, float)
-    arm = linearise(robot, q, output="motor", dt=h)
-    seen = [arm.states.index(x) for x in arm.outputs]  # motors carry the encoders
-    order = [*seen, *(k + len(arm.states) // 2 for k in seen)]
-    order += [k for k in range(len(arm.states)) if k not in order]
-    B = arm.B[order]
-    return growth(law, *gains_at(law, q), SampledArm(arm.A[np.ix_(order, order)], B, 0.0 * B))
+    return growth(law, *gains_at(law, q), sampled_arm(robot, q, h).arm)
 
 
 def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:

@@ -185,6 +185,8 @@ def _elastic(robot: "Robot", tried: Tried) -> list[Finding]:
                     f"give {unit} on the joint side: gear^2 = {motor.gear**2:g} times what it is "
                     "at the motor's shaft"
                 )
+                if robot.joint_kinds[k] == "revolute":
+                    remedy += ", 57.3 times what it is per degree"
                 found.append(Finding("warning", where, what, remedy))
     return found
 

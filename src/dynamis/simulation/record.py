@@ -9,8 +9,9 @@ import numpy as np
 from ..compile.libraries import like
 from ..control.damping import fastest_stop
 from ..control.law import LATCHED, PLAUSIBLE
+from ..control.resonance import ElasticLoop
 from ..control.sensors import TORQUES
-from ..control.stability import why_unstable
+from ..control.stability import NOTABLE, why_unstable
 from ..errors import OptionError, ShapeError
 from ..robot import Robot
 from ..trajectory.trajectory import State
@@ -171,9 +172,20 @@ class RunRecorder:
             return f"{found[0]}, use {shorter_steps(s, found[1])}"
         if s.law is None:
             return ""
+        if loop := self._elastic_loop(member):
+            mode = loop.mode()
+            return mode.text if mode and mode.growth(t - self.t[0]) > NOTABLE else ""
         unstable, remedy = why_unstable(s.law, robot, q, t - self.t[0], s.delay * s.dt)
         sampling = "sample_time and dt" if s.period == 1 else "sample_time"
         return unstable and f"{unstable}; {remedy} or shorten {sampling}"
+
+    def _elastic_loop(self, member: int) -> ElasticLoop | None:
+        """The loop of a law and an arm with elastic joints."""
+        s = self.s
+        if s.law is None or not s.robot.chain.elastic or not self.filled:
+            return None
+        q = self.rows[member, 0, : s.n].astype(float)
+        return ElasticLoop(s.law, self._robot(member), q, s.delay * s.dt, s.sensors)
 
     def _robot(self, member: int) -> Robot:
         """One arm of the run, with its own parameters."""
@@ -254,6 +266,7 @@ class RunRecorder:
             message=self.message,
             _motors=self._motors(part),
             _step=step,
+            _loop=self._elastic_loop(0) if start.shape == () else None,
         )
         return run if start.like is None else run._moved(partial(like, start.like))
 

@@ -17,11 +17,15 @@ from ..files import separate, write_columns
 from ..lazy import cached_property, package
 from ..model.check.finding import Finding
 from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_short
+from .elastic.backlash import TOUCHING
+from .elastic.numerical_damping import NumericalDamping, numerical_damping
+from .tableau import INTEGRATORS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..control.metrics import TrackingMetrics
+    from ..control.resonance import ClosedLoopMode, ElasticLoop
     from ..robot import Robot
     from .step_check import StepCheck, StepError
 
@@ -95,6 +99,7 @@ class Run:
     message: str = ""
     _motors: Mapping[str, Any] = field(default_factory=dict)  # of elastic joints; others as q
     _step: "StepCheck | None" = field(default=None, compare=False)
+    _loop: "ElasticLoop | None" = field(default=None, compare=False)  # of a law on an elastic arm
 
     @property
     def motor(self) -> np.ndarray:
@@ -142,6 +147,19 @@ class Run:
         return self.motor - self.q
 
     @property
+    def flank(self) -> np.ndarray:
+        """Flank on which the teeth of gears with backlash touch, (..., N, n).
+
+        1: the motor is ahead of its joint, -1: behind it, 0: within the gap. Joints without
+        backlash are 0 throughout, whether rigid or elastic: they have no gap to cross.
+        """
+        found, chain, d = 0.0 * self.q, self.robot.chain, self.deflection
+        for gear in chain.with_backlash:
+            i, least = coordinate(chain, gear), float(gear.backlash) - TOUCHING
+            found[..., i] += 1.0 * (d[..., i] >= least) - 1.0 * (d[..., i] <= -least)
+        return found
+
+    @property
     def transmitted(self) -> np.ndarray:
         """Torque through elastic gears, (..., N, n), `tau` of rigid joints."""
         found, chain = self.tau.copy(), self.robot.chain
@@ -168,11 +186,50 @@ class Run:
         Of the step: how wrong the positions became and which step would do. Of limits: joint, time
         and value, those of the arm, then positions and velocities of its reference. Nothing of a
         simulation keeps velocity_limit and effort_limit; `stops` makes position limits act.
+        A note says which vibrations of elastic joints an implicit step damps, an error or a warning
+        which of them grows or rings under the gains of the controller.
         """
         arm, wanted = self._beyond
         whose = [(x, "") for x in arm] + [(x, "the reference's ") for x in wanted]
         coarse = [] if self.step_error is None else [self.step_error.finding(self.robot)]
-        return coarse + [x.finding(self.robot, of) for x, of in whose]
+        if self.closed_loop_mode is not None:
+            coarse.append(self.closed_loop_mode.finding)
+        return coarse + [x.finding(self.robot, of) for x, of in whose] + self._damped()
+
+    @cached_property
+    def numerical_damping(self) -> NumericalDamping | None:
+        """Damping that the steps add to vibrations of elastic joints; None of rigid arms.
+
+        Modes are those of the robot at the start, of an ensemble at that of its first arm. None
+        also of "dormand-prince", which holds a tolerance.
+        """
+        if not len(self.t) or not self.q.size:
+            return None
+        q = np.asarray(on_host(self.q[..., 0, :]), float).reshape(-1, self.robot.n)[0]
+        return numerical_damping(self.robot, self.integrator, self.dt, q)
+
+    @cached_property
+    def closed_loop_mode(self) -> "ClosedLoopMode | None":
+        """The vibration of elastic joints that grows or rings under the gains; else None.
+
+        From the linear loop of arm and gains at the start, with its samples and its delay: the mode
+        that grows fastest, else the least damped one below a damping ratio of 0.05. None also of
+        functions as controllers and of ensembles.
+        """
+        try:
+            return None if self._loop is None else self._loop.mode()
+        except Exception:  # a law of the user's that cannot be asked again
+            return None
+
+    def _damped(self) -> list[Finding]:
+        """A note on vibrations that an implicit step damps."""
+        if not INTEGRATORS[self.integrator].gamma:
+            return []
+        found = self.numerical_damping
+        if found is None or not found.damps:
+            return []
+        every_step = self.measured is not None and len(self.measured.t) >= len(self.t)
+        return [found.finding(self.dt if every_step else None)]
 
     @cached_property
     def step_error(self) -> "StepError | None":
@@ -225,8 +282,9 @@ class Run:
         return [x for found, of in whose for x in in_short(self.robot, found, of, quantities)]
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state of a copy: the check of the step is done, what it needs stays behind."""
-        return {**vars(self), "step_error": self.step_error, "_step": None}
+        """The state of a copy: checks of step and gains are done, what they need stays behind."""
+        known = {"step_error": self.step_error, "closed_loop_mode": self.closed_loop_mode}
+        return {**vars(self), **known, "_step": None, "_loop": None}
 
     def numpy(self) -> "Run":
         """It with NumPy arrays, where it has those of another library."""
@@ -248,11 +306,13 @@ class Run:
         joints: "str | int | Sequence[str | int] | None" = None,
         path: str | Path | None = None,
     ) -> "Figure":
-        """Figure of q, qd, tau, error and energy over time, or of some of them."""
+        """Figure of q, qd, tau, error and energy over time, or of some of them.
+
+        Elastic joints: also "deflection", drawn by default, "motor", "motor_rate", "transmitted".
+        """
         from ..plots import plot_run
 
-        chosen: Any = {} if what is None else {"what": what}
-        return plot_run(self.numpy(), **chosen, joints=joints, path=path)
+        return plot_run(self.numpy(), what=what, joints=joints, path=path)
 
     @checked
     def animate(

@@ -20,6 +20,7 @@ from ..compile.service import compiling
 from ..control.controller import Controller, refuse_passive
 from ..control.observer import Observer
 from ..control.sensors import Sensors
+from ..control.stability import NOTABLE
 from ..digest import as_defined
 from ..errors import OptionError, ShapeError, shown, warn
 from ..lazy import once
@@ -116,7 +117,9 @@ def simulate(
     for that ends there; `message` says so, and `diverged` stays False. A run of one arm that
     diverges or ends so gives a `DynamisWarning`.
 
-    So does a run whose fixed step is too coarse: how wrong which joint is, when, and which step
+    So does a controller whose gains make elastic joints oscillate ever more: which joint, at which
+    frequency, and what to do (`run.closed_loop_mode`, which also names those that only ring). And
+    so does a run whose fixed step is too coarse: how wrong which joint is, when, and which step
     would do, or, of a chaotic motion, until when the run is right (`run.step_error`). Of an
     ensemble one arm is looked at. `check_step=False` leaves that out, which saves at most 15 % of
     the time of a run whose step is right, and more where there is doubt: such runs are done again.
@@ -132,6 +135,7 @@ def simulate(
         warn(f"the simulation ended early: {run.message}")
     elif check_step:
         warn_of_step(run)
+        warn_of_gains(run)
     return run
 
 
@@ -140,6 +144,13 @@ def warn_of_step(run: Run) -> None:
     if run.step_error is not None:
         found = run.step_error.finding(run.robot)
         warn(f"{found.where}: {found.what}; {found.remedy}")
+
+
+def warn_of_gains(run: Run) -> None:
+    """Say that the gains make elastic joints oscillate ever more, if that shows within the run."""
+    mode = run.closed_loop_mode
+    if mode is not None and len(run.t) and mode.growth(run.t[-1] - run.t[0]) > NOTABLE:
+        warn(mode.text)
 
 
 def simulated(*given: Any, **options: Any) -> Run:
@@ -470,6 +481,7 @@ class Simulator:
         run = self._run(duration, save_every)
         if check_step:
             warn_of_step(run)
+            warn_of_gains(run)
         return run
 
     def _run(self, duration: float, save_every: int = 1) -> Run:

@@ -26,6 +26,7 @@ from .assembly import Assembly
 from .loop import CHUNK, NEVER, Given, Loop, Record, Simulation, in_parts
 from .settings import SLACK, Settings, changed
 from .stages import stages_of
+from .tableau import round_step
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -48,7 +49,6 @@ WHOLE = 100_000  # steps of a run that is done again as a whole
 PARTS, PART = 0.06, 1000  # of a longer run: the share that is done again, steps of each part
 LOST = 0.1  # of the range: larger errors do not shrink with the order of the method
 FINEST, LONGEST = 1024, 200_000  # of the search for a step: parts of the run's own, steps in all
-DIGITS = (5.0, 2.0, 1.0)  # of a step that is proposed
 
 
 class StepError(NamedTuple):
@@ -393,7 +393,7 @@ class StepCheck:
             excess = min(2.0 * float((errors / limit).max()), 1e300)
             most = min(dt * excess ** (-1.0 / order), 0.5 * s.dt)
             sampled = s.law is not None or s.sampled
-            needed = _divisor(s.sample_time, most) if sampled else _round(most)
+            needed = _divisor(s.sample_time, most) if sampled else round_step(most)
             keep = s.sample_time if sampled and s.period == 1 else None
         else:
             tried = 0.5 * dt
@@ -483,16 +483,9 @@ def _observed_order(before: np.ndarray, last: np.ndarray, order: int) -> float:
     return max(found, 1.0) if found > 0.5 else 0.0
 
 
-def _round(most: float) -> float:
-    """The largest number of one digit, 1, 2 or 5, up to `most`."""
-    power = 10.0 ** math.floor(math.log10(most))
-    digit = next(x for x in DIGITS if x * power <= most * (1.0 + SLACK))
-    return float(f"{digit * power:.1g}")
-
-
 def _divisor(whole: float, most: float) -> float:
     """A step up to `most` of which `whole` is a number: a round one if there is."""
-    for step in (_round(most), _round(0.5 * most)):
+    for step in (round_step(most), round_step(0.5 * most)):
         if abs(whole / step - round(whole / step)) <= SLACK:
             return step
     return float(f"{whole / math.ceil(whole / most):.6g}")

@@ -1,5 +1,6 @@
 """Integrators as Butcher tableaus; the constructor checks their basic order conditions."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +13,7 @@ from ..lazy import cached_property
 
 Row = tuple[float, ...]
 ROUNDING = 1e-14
+DIGITS = (5.0, 2.0, 1.0)  # of a step that is proposed
 MARGIN = 0.9  # of the stability limit: what is beyond it is refused
 
 
@@ -71,12 +73,7 @@ class Tableau:
         """b G 1, b A G 1, b G A 1, b G G 1, which vanish: A then changes no term below order 4."""
         if not self.G:
             return []
-        size = len(self.b)
-        A, G = (
-            np.array([[*row, *([0.0] * (size - len(row)))] for row in rows])
-            for rows in (self.A, self.G)
-        )
-        G += self.gamma * np.eye(size)
+        A, G = _square(self.A), _square(self.G) + self.gamma * np.eye(len(self.b))
         return [float(np.dot(self.b, X.sum(axis=1))) for X in (G, A @ G, G @ A, G @ G)]
 
     @cached_property
@@ -100,14 +97,28 @@ class Tableau:
 
         |R(-z)| <= 1, with R(z) = 1 + sum z^k b^T A^(k-1) 1
         """
-        size = len(self.b)
-        A = np.array([[*row, *([0.0] * (size - len(row)))] for row in self.A])
+        size, A = len(self.b), _square(self.A)
         terms, ones = [], np.ones(size)
         for k in range(1, size + 1):
             terms.append((-1.0) ** k * float(np.dot(self.b, ones)))
             ones = A @ ones
         ends = np.roots(terms[::-1]), np.roots([*terms[::-1], 2.0])  # R = 1 but at 0; R = -1
         return min(float(z.real) for z in np.concatenate(ends) if z.real > 0.0 and z.imag == 0.0)
+
+    def damping_ratio(self, turn: float) -> float:
+        """Damping ratio that steps give an undamped vibration of `turn` = w h rad per step.
+
+        zeta = -Re(ln R) / |ln R|, R(z) = 1 + z b^T (1 - z S)^-1 1 at z = i w h, S being A, of a
+        Rosenbrock method whose matrix is that of the vibration A + G + gamma. Negative: it grows.
+        """
+        size = len(self.b)
+        S = _square(self.A) + self.gamma * np.eye(size)
+        if self.G:
+            S = S + _square(self.G)
+        z = 1j * turn
+        R = 1.0 + z * np.dot(self.b, np.linalg.solve(np.eye(size) - z * S, np.ones(size)))
+        exponent = np.log(R)
+        return float(-exponent.real / abs(exponent))
 
     def steps(self, start: Any, rate: Any, moved: Any, first: Any = None) -> tuple[Any, list[Any]]:
         """(where a step leads from `start`, rates of its stages).
@@ -142,6 +153,11 @@ class Tableau:
     def adaptive(self) -> bool:
         """Whether it chooses its own steps."""
         return self.lower is not None
+
+
+def _square(rows: tuple[Row, ...]) -> np.ndarray:
+    """Rows of a strictly lower triangle as a matrix."""
+    return np.array([[*row, *([0.0] * (len(rows) - len(row)))] for row in rows])
 
 
 def _row(text: str) -> Row:
@@ -213,3 +229,10 @@ def weights_at(tableau: Tableau, s: float) -> Row:
         sum(w * s ** (k + 1) for k, w in enumerate(polynomial))
         for polynomial in tableau.dense or ()
     )
+
+
+def round_step(most: float) -> float:
+    """The largest number of one digit, 1, 2 or 5, up to `most`: a step to propose."""
+    power = 10.0 ** math.floor(math.log10(most))
+    digit = next(x for x in DIGITS if x * power <= most * (1.0 + 1e-6))
+    return float(f"{digit * power:.1g}")

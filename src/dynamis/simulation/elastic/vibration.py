@@ -17,7 +17,7 @@ from ...errors import OptionError
 from ...lazy import once
 from ...model.chain import Chain
 from ...spatial.functions import MATH
-from ..tableau import RK4, ROS34PW2, Tableau
+from ..tableau import RK4, ROS34PW2, Tableau, round_step
 from .backlash import with_backlash
 from .stiff_gears import elastic_gears, stiffened
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 RESOLVED = 0.7  # w dt of the fastest mode that explicit steps follow: RK4 damps it by 0.02 %
 CONFIGURATIONS = 24  # that the modes are looked at in
-DAMPED = 10.0  # steps in a period below which the implicit step damps by 0.5 % and more
 
 
 class Vibration(NamedTuple):
@@ -68,7 +67,7 @@ def short_contacts(robot: "Robot", dt: float) -> tuple[bool, ...]:
         raise OptionError(
             f"teeth of {short} meet for less than a step of dt = {dt:g} s, expected at most one "
             "gear with such impacts",
-            f"use dt = {RESOLVED / fastest:.1g} s, or backlash at one of these joints",
+            f"use dt = {round_step(RESOLVED / fastest):g} s, or backlash at one of these joints",
         )
     return found
 
@@ -164,5 +163,6 @@ def integrator_for(robot: "Robot", tableau: Tableau, dt: float) -> Tableau:
         what = f"damping of robot {robot.name!r} takes {1.0 / fastest.decay:.2g} s in its elastic"
     raise OptionError(
         f"{what} joints, too fast for {tableau.name} in steps of dt = {dt:g} s",
-        f'use integrator="rk4", which takes an implicit step here, or dt = {RESOLVED / rate:.1g} s',
+        'use integrator="rk4", which takes an implicit step here, or '
+        f"dt = {round_step(RESOLVED / rate):g} s",
     )

@@ -1,0 +1,303 @@
+"""Sampled gains on an elastic arm: whether the closed loop rings or grows at a resonance.
+
+The arm is linear about rest at q, as `linearise` has it, teeth in contact; the law is its gains
+there, u = -K y - D y', held for a sample of length h, y being what its encoders see: motors, or
+links. A mode of the loop with eigenvalue z in a sample has s = ln(z) / h,
+
+    frequency |Im s| / 2 pi,    damping ratio -Re s / |s|
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.elastic import coordinate
+from ..errors import DynamisError
+from ..lazy import once
+from ..model.check.finding import Finding
+from .linearise import linearise
+from .stability import SampledArm, closed_loop, gains_at
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .law import Law
+    from .sensors import Sensors
+
+RINGS = 0.05  # damping ratio below which a mode is said to ring
+STEADY = -1e-6  # damping ratio below which a mode grows; between is rounding
+BENDS = 0.5  # share of a mode that is deflection, from which on the gears ring, not the arm
+LIGHT = 2.0  # times its velocity that a sample may take from a motor alone
+FACTORS = 0.9 ** np.arange(1, 45)  # of gains that are tried, down to a hundredth
+SHORTER = (0.5, 0.2, 0.1)  # of the sample time that are tried
+
+
+class NamedArm(NamedTuple):
+    """An elastic arm over one sample, and the names of its states in that order."""
+
+    arm: SampledArm
+    states: tuple[str, ...]
+
+    def positions(self, vectors: np.ndarray, joints: Sequence[int]) -> np.ndarray:
+        """Positions of links and of motors of these joints in modes in columns, (2, n, modes)."""
+        links = [self.states.index(f"q{k + 1}") for k in joints]
+        motors = [
+            self.states.index(x) if (x := f"motor{k + 1}") in self.states else link
+            for k, link in zip(joints, links, strict=True)
+        ]
+        return np.stack([vectors[links], vectors[motors]])
+
+
+class Mode(NamedTuple):
+    """The mode of a closed loop that grows fastest, else that with the least damping."""
+
+    drive: int
+    frequency: float  # Hz
+    damping: float  # ratio; negative: it grows
+
+
+class ClosedLoopMode(NamedTuple):
+    """A mode of gains and elastic joints that rings or grows, in numbers and in words."""
+
+    joint: str
+    frequency: float  # Hz
+    damping: float  # ratio; negative: it grows
+    what: str
+    remedy: str
+
+    @property
+    def grows(self) -> bool:
+        """Whether it is unstable."""
+        return self.damping < STEADY
+
+    def growth(self, duration: float) -> float:
+        """How many times as large it becomes in so many seconds."""
+        return _growth(self.frequency, self.damping, duration)
+
+    @property
+    def text(self) -> str:
+        """Joint, what happens, and what to do."""
+        return f"joint {self.joint!r}: {self.what}; {self.remedy}"
+
+    @property
+    def finding(self) -> Finding:
+        """It as a finding: an error where it grows."""
+        level = "error" if self.grows else "warning"
+        return Finding(level, f"joint {self.joint!r}", self.what, self.remedy)
+
+
+@dataclass(frozen=True)
+class ElasticLoop:
+    """A sampled law on an elastic arm at rest at q (n,), seen through sensors, with a delay (s)."""
+
+    law: "Law"
+    robot: "Robot"
+    q: np.ndarray
+    delay: float = 0.0
+    sensors: "Sensors | None" = None
+
+    @property
+    def side(self) -> str:
+        """The side that the encoders are on."""
+        return "motor" if self.sensors is None else self.sensors.side
+
+    def mode(self) -> ClosedLoopMode | None:
+        """The worst mode that rings or grows; None where none does, or nothing is known of it."""
+        robot, law = self.robot, self.law
+        if not robot.chain.elastic or sorted(robot.driven) != sorted(robot.independent):
+            return None
+        try:
+            arm, (K, D) = self._arm(self.side), gains_at(law, self.q[list(robot.driven)])
+        except DynamisError:  # no linear model there, a law that needs more than a state at rest
+            return None
+        found = self._worst(K, D, arm)
+        if found is None or found.damping > RINGS:
+            return None
+        return ClosedLoopMode(
+            robot.drive_names[found.drive],
+            found.frequency,
+            found.damping,
+            self._what(found, K, D),
+            self._remedy(found, K, D, arm),
+        )
+
+    def _arm(self, side: str, shorter: float = 1.0) -> NamedArm:
+        return sampled_arm(self.robot, self.q, shorter * self.law.sample_time, self.delay, side)
+
+    def _worst(
+        self, K: np.ndarray, D: np.ndarray, arm: NamedArm, shorter: float = 1.0
+    ) -> Mode | None:
+        """The mode that grows fastest; else the least damped of those that bend the gears."""
+        h = shorter * self.law.sample_time
+        A = closed_loop(K, D, arm.arm, h, *self._velocity(h))
+        if not np.isfinite(A).all():
+            return None
+        values, vectors = np.linalg.eig(A)
+        s = np.log(np.where(np.abs(values) > 0.0, values, 1e-300)) / h
+        zeta = -s.real / np.maximum(np.abs(s), 1e-300)
+        sides = arm.positions(vectors, self.robot.driven)
+        most = np.maximum(np.abs(sides).max(axis=(0, 1)), 1e-300)
+        share = np.abs(sides[1] - sides[0]).max(axis=0) / most
+        turning = s.imag > 1e-9 * np.abs(s)
+        considered = turning & ((share > BENDS) | (zeta < STEADY))
+        if not considered.any():
+            return None
+        grows = considered & (zeta < STEADY)
+        order = np.where(grows, -s.real, np.inf) if grows.any() else np.where(considered, zeta, 2.0)
+        k = int(np.argmin(order))
+        drive = int(np.argmax(np.abs(sides[:, :, k]).max(axis=0)))
+        return Mode(drive, float(s[k].imag / math.tau), float(zeta[k]))
+
+    def _velocity(self, h: float) -> tuple[bool, float]:
+        """Whether velocities are differences of positions, and the pole of their filter."""
+        law, sensors, cutoff = self.law, self.sensors, None
+        differs = law.velocity == "difference"
+        if differs:
+            cutoff = law.velocity_filter
+        elif sensors is not None and sensors.velocity == "difference":
+            differs, cutoff = True, sensors.velocity_filter
+        return differs, 0.0 if cutoff is None else math.exp(-math.tau * cutoff * h)
+
+    # in words
+
+    def _what(self, mode: Mode, K: np.ndarray, D: np.ndarray) -> str:
+        h, k = self.law.sample_time, mode.drive
+        times = float(D[k, k]) * h / self._rotor(k)
+        at_once = self.side == "motor" and not self.delay and not self._velocity(h)[0]
+        if mode.damping < STEADY and at_once and times > LIGHT:
+            unit = "kg m^2" if self._revolute(k) else "kg"
+            return (
+                f"every {h:g} s the controller takes {times:.3g} times the velocity of its motor "
+                f"away (at most {LIGHT:g} times is stable), and an oscillation grows: behind an "
+                f"elastic gear the rotor alone counts, {self._rotor(k):.3g} {unit} at the joint"
+            )
+        gains = f"position gain {self._stiffness(K[k, k], k)}, "
+        gains += f"velocity gain {self._rate(D[k, k], k)}"
+        if mode.damping < STEADY:
+            times = _growth(mode.frequency, mode.damping, 1.0 / mode.frequency)
+            does = f"grows {times:.3g} times a period"
+        else:
+            does = f"rings with a damping ratio of {max(mode.damping, 0.0):.2g}"
+        return (
+            f"an oscillation of its elastic gear at {mode.frequency:.3g} Hz {does} under the gains "
+            f"({gains}), sampled every {h:g} s from the {self.side} side"
+        )
+
+    def _stiffness(self, gain: float, drive: int) -> str:
+        return f"{gain:.3g} {'N m/rad' if self._revolute(drive) else 'N/m'}"
+
+    def _rate(self, gain: float, drive: int) -> str:
+        return f"{gain:.3g} {'N m s/rad' if self._revolute(drive) else 'N s/m'}"
+
+    def _revolute(self, drive: int) -> bool:
+        return self.robot.joint_kinds[self.robot.driven[drive]] == "revolute"
+
+    def _rotor(self, drive: int) -> float:
+        """Inertia of a motor behind an elastic gear, at the joint; of a rigid one, endless."""
+        chain, joint = self.robot.chain, self.robot.driven[drive]
+        gears = (x for x in chain.elastic if coordinate(chain, x) == joint)
+        return next((float(chain.motors[x.joint].inertia) for x in gears), math.inf)
+
+    def _remedy(self, mode: Mode, K: np.ndarray, D: np.ndarray, arm: NamedArm) -> str:
+        """The least change after which nothing rings, or at least nothing grows."""
+        for least in (RINGS, 0.0) if mode.damping < STEADY else (RINGS,):
+            if said := self._change(mode, K, D, arm, least):
+                return said
+        if mode.damping < STEADY:
+            return "lower the gains, or give the gear more damping"
+        return "move more slowly than the oscillation, or give the gear more damping"
+
+    def _change(self, mode: Mode, K: np.ndarray, D: np.ndarray, arm: NamedArm, least: float) -> str:
+        """The first change of sensors, gains or samples with so much damping, in words; or ""."""
+
+        def does(found: Mode | None) -> bool:
+            return found is None or found.damping > least
+
+        if self.side == "link":
+            at_motor = replace(self, sensors=None)
+            if does(at_motor._worst(K, D, self._arm("motor"))):
+                return 'put the encoders on the motors, Sensors(side="motor"), or lower the gains'
+        for lower in _lower(K, D, mode.drive):
+            if does(self._worst(lower.K, lower.D, arm)):
+                return self._lowered(mode.drive, lower)
+        for shorter in SHORTER if not self.delay else ():
+            if does(self._worst(K, D, self._arm(self.side, shorter), shorter)):
+                return f"use sample_time={shorter * self.law.sample_time:g}"
+        return ""
+
+    def _lowered(self, drive: int, lower: "LowerGains") -> str:
+        """Lower gains in words."""
+        whose = "every joint" if lower.every else f"joint {self.robot.drive_names[drive]!r}"
+        many = lower.every or " and " in lower.which
+        said = f"lower the {lower.which} of {whose} to {lower.factor:.2g} times what "
+        said += "they are" if many else "it is"
+        if lower.which == "velocity gain" and not lower.every:
+            said += f", {self._rate(lower.D[drive, drive], drive)}"
+        return said
+
+
+class LowerGains(NamedTuple):
+    """Gains of which some are lower by a factor."""
+
+    factor: float
+    which: str
+    every: bool  # of every joint, not of one
+    K: np.ndarray
+    D: np.ndarray
+
+
+def _lower(K: np.ndarray, D: np.ndarray, drive: int) -> Iterator[LowerGains]:
+    """Lower gains, the least change first."""
+    for factor in map(float, FACTORS):
+        for every in (False, True):
+            scale = np.full((len(K), 1), factor if every else 1.0)
+            scale[drive] = factor
+            yield LowerGains(factor, "velocity gain", every, K, scale * D)
+            yield LowerGains(factor, "position gain", every, scale * K, D)
+            yield LowerGains(factor, "position and velocity gains", every, scale * K, scale * D)
+
+
+def sampled_arm(
+    robot: "Robot", q: np.ndarray, h: float, delay: float = 0.0, side: str = "motor"
+) -> NamedArm:
+    """The arm over one sample about rest at q: what encoders on a side see of its drives first.
+
+    Teeth of gears with backlash are in contact.
+    """
+    whole = linearise(_without_gaps(robot), q)
+    first = [f"{side}{k + 1}" if side == "motor" else f"q{k + 1}" for k in robot.driven]
+    seen = [
+        whole.states.index(x if x in whole.states else f"q{k + 1}")
+        for x, k in zip(first, robot.driven, strict=True)
+    ]
+    order = [*seen, *(k + len(whole.states) // 2 for k in seen)]
+    order += [k for k in range(len(whole.states)) if k not in order]
+    inputs = [whole.inputs.index(f"tau{k + 1}") for k in robot.driven]
+    step, rest = whole.discrete(h), h - delay
+    after = whole.discrete(rest) if rest > 0.0 else None
+    B = np.zeros(step.B.shape) if after is None else after.B
+    before = step.B - B  # exact: what the input of the whole sample does, less that of its end
+    arm = SampledArm(
+        step.A[np.ix_(order, order)], B[np.ix_(order, inputs)], before[np.ix_(order, inputs)]
+    )
+    return NamedArm(arm, tuple(whole.states[k] for k in order))
+
+
+def _growth(frequency: float, damping: float, duration: float) -> float:
+    """How many times as large an oscillation becomes: exp(-zeta |s| t), |Im s| = 2 pi f."""
+    rate = math.tau * frequency / math.sqrt(max(1.0 - damping * damping, 1e-12))
+    return math.exp(min(-damping * rate * duration, 700.0))
+
+
+def _without_gaps(robot: "Robot") -> "Robot":
+    """The robot with its teeth in contact."""
+
+    def made() -> "Robot":
+        found: Any = robot
+        for gear in robot.chain.with_backlash:
+            found = found.with_drive(robot.model.links[gear.joint].joint_name, backlash=0.0)
+        return found
+
+    return once(robot, "without gaps", made) if robot.chain.with_backlash else robot
