@@ -26,6 +26,8 @@ PICTURES = {
     "19_parallel_robot": ("19_parallel_robot.png",),
     "21_own_friction": ("21_own_friction.png",),
     "22_own_path": ("22_own_path.png",),
+    "23_elastic_joint": ("23_elastic_joint.png",),
+    "24_backlash": ("24_backlash.png",),
 }
 
 
@@ -185,6 +187,34 @@ def own_path(said):
     assert "in C: passed" in said or "no C compiler" in said
 
 
+def elastic_joint(said):
+    locked, free = line(said, "rotors locked:"), line(said, "rotors free:")
+    assert all(a < b for a, b in zip(locked, free, strict=True))
+    for gains in ("20 rad/s", "60 rad/s"):
+        assert line(said, f"{gains}, rigid: overshoot")[0] == 0.0
+    assert line(said, "20 rad/s, elastic: overshoot")[0] < 1.0
+    assert line(said, "60 rad/s, elastic: overshoot")[0] > 25.0
+    rigid, elastic = (line(said, f"60 rad/s, {x}: overshoot")[1] for x in ("rigid", "elastic"))
+    assert elastic > 4.0 * rigid
+    assert 0.8 * locked[0] < line(said, "the link rings at")[0] < locked[0]
+    link, motor = line(said, "swing from 0.3 to 0.6 s: link")
+    assert link > 2.0 * motor > 0.0
+
+
+def backlash(said):
+    assert line(said, "without play: after 20 s within")[0] < 1e-9
+    exact = {  # period (s), amplitude (mrad), of a loop without delay and steps cut at the teeth
+        "2e+03": (0.638718, 7.233),
+        "2e+04": (0.642043, 6.387),
+        "2e+05": (0.644104, 6.182),
+        "2e+06": (0.644818, 6.122),
+    }
+    for stiffness, (period, amplitude) in exact.items():
+        found = line(said, f"stiffness {stiffness}: period")[:2]
+        assert found == pytest.approx([period, amplitude], rel=3e-3)
+    assert line(said, "the teeth are apart")[0] > 80
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -203,6 +233,8 @@ FIGURES = {
     "20_own_controller": own_controller,
     "21_own_friction": own_friction,
     "22_own_path": own_path,
+    "23_elastic_joint": elastic_joint,
+    "24_backlash": backlash,
 }
 
 
