@@ -8,6 +8,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError, ShapeError
+from tests.simulation.test_elastic import two_links
 
 gymnasium = pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -304,3 +305,37 @@ def test_a_window_shows_what_is_drawn():
     np.testing.assert_array_equal(image.get_array(), env.render())
     env.close()
     assert pyplot.get_fignums() == []
+
+
+@pytest.mark.parametrize("count", [None, 3])
+@pytest.mark.parametrize("stiffness", [2e3, 1e6])
+def test_an_elastic_arm_is_seen_by_its_motors(count, stiffness):
+    """Sines, cosines and rates are of the motors, the tool is of the links; nothing diverges."""
+    from dynamis.gym import ReachEnv, ReachVectorEnv
+
+    robot = two_links(stiffness, 0.5, backlash=2e-3 if stiffness == 2e3 else 0.0)
+    env = ReachEnv(robot) if count is None else ReachVectorEnv(count, robot)
+    env.reset(seed=1)
+    action = np.random.default_rng(0).uniform(-1.0, 1.0, env.q.shape)
+    torque = action * env.effort if count is None else (action * env.effort)[:, None]
+    options = {"dt": env.dt / env.substeps, "torque": torque, "stops": True}
+    run = dy.simulate(robot, 20 * env.dt, q0=env.q, check_step=False, **options)
+    assert np.abs(run.deflection[..., 0, :]).max() > 1e-6
+    for k in range(1, 21):
+        seen, _, over, *_ = env.step(action)
+        now = (..., k * env.substeps, slice(None))
+        motor, rate, q = run.motor[now], run.motor_rate[now], run.q[now]
+        assert (env.q == q).all() and not np.any(over)
+        wanted = [np.sin(motor), np.cos(motor), rate, env.target]
+        wanted.append(env.target - robot.fk(q)[..., :3, 3])
+        np.testing.assert_allclose(seen, np.concatenate(wanted, axis=-1), rtol=1e-6, atol=1e-6)
+
+
+def test_an_elastic_arm_that_diverges_begins_where_its_gears_carry_it():
+    env = make(robot=two_links(1e6)).unwrapped
+    env.reset(seed=0)
+    env._sim._views["qd"][0] = 1e200  # a state that no arm has
+    _, _, terminated, *_ = env.step([0.0, 0.0])
+    assert terminated
+    rest = dy.simulate(env.robot, 1e-3, q0=env.q, check_step=False)
+    assert (env._sim.motor == rest.motor[0]).all() and (env._sim.motor_rate == 0.0).all()

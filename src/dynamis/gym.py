@@ -90,7 +90,7 @@ class _Reach:
         self.effort = self._effort() if effort is None else _given(effort, self._drives)
         self._shape = shape
         self._torques = compile_function(self.robot, self._acting, {"action": len(self._drives)})
-        self._sight = compile_function(self.robot, self._seeing, {"target": 3})
+        self._sight = self._compiled_sight()
         self._own = None if reward is None else self._compiled(reward)
         self._given_target = target
         self._drawn(np.random.default_rng(0))  # refused here rather than at the first reset
@@ -247,15 +247,33 @@ class _Reach:
             tau[k] = x * float(most)
         return [*tau, self.control_cost * sum(x * x for x in a) / len(a), sum(action)]
 
+    def _compiled_sight(self) -> Any:
+        """What is seen of the arm; encoders of elastic joints are on the motors."""
+        if not self.robot.chain.elastic:
+            return compile_function(self.robot, self._seeing, {"target": 3})
+        more = {"target": 3, "motor": self._n, "motor_rate": self._n}
+        return compile_function(self.robot, self._seeing_motors, more)
+
     def _seeing(self, arm: Arm, q: Any, qd: Any, target: Any) -> list[Any]:
         """The observation, the distance to the target, and the sum of q and qd."""
+        return [*self._observed(arm, q, target, q, qd), sum([*q, *qd])]
+
+    def _seeing_motors(
+        self, arm: Arm, q: Any, qd: Any, target: Any, motor: Any, motor_rate: Any
+    ) -> list[Any]:
+        """`_seeing` with encoders on the motors."""
+        total = sum([*q, *qd, *motor, *motor_rate])
+        return [*self._observed(arm, q, target, motor, motor_rate), total]
+
+    def _observed(self, arm: Arm, q: Any, target: Any, place: Any, speed: Any) -> list[Any]:
+        """The observation of joints at q whose encoders show a place and a speed; the distance."""
         way = [goal - row[3] for goal, row in zip(target, arm.fk(q), strict=False)]
-        turned = [q[k] for k in self._seen if self._kind(k) == "revolute"]
-        slid = [q[k] for k in self._seen if self._kind(k) != "revolute"]
-        rates = [qd[k] for k in self._seen]
+        turned = [place[k] for k in self._seen if self._kind(k) == "revolute"]
+        slid = [place[k] for k in self._seen if self._kind(k) != "revolute"]
+        rates = [speed[k] for k in self._seen]
         sines, cosines = [arm.fn.sin(x) for x in turned], [arm.fn.cos(x) for x in turned]
         distance = arm.fn.sqrt(sum(x * x for x in way))
-        return [*sines, *cosines, *slid, *rates, *target, *way, distance, sum([*q, *qd])]
+        return [*sines, *cosines, *slid, *rates, *target, *way, distance]
 
     def _advance(self, action: Any) -> tuple[Any, Any, np.ndarray]:
         """Hold the torques for dt: the reward, which arms diverged, and what is seen then."""
@@ -278,7 +296,10 @@ class _Reach:
         return gained if self._shape else float(gained), diverged, seen
 
     def _look(self) -> np.ndarray:
-        return self._sight(self._sim.q, self._sim.qd, self._target)
+        sim = self._sim
+        if self.robot.chain.elastic:
+            return self._sight(sim.q, sim.qd, self._target, sim.motor, sim.motor_rate)
+        return self._sight(sim.q, sim.qd, self._target)
 
     def _picture(self, q: np.ndarray, target: np.ndarray, count: Any) -> np.ndarray:
         if self._live is None:
@@ -340,7 +361,10 @@ class ReachEnv(_Reach, gymnasium.Env):
     `dy.Simulator`.
 
     Of a closed mechanism actions and observations are those of its drives; it starts where its
-    loops close, and targets are where its drives lead the tool from home.
+    loops close, and targets are where its drives lead the tool from home. Of elastic joints the
+    observation has positions and velocities of the motors, as their encoders show them; the way to
+    the target, `q`, `qd` and what a `reward` is given are of the links. Motors start where the gears
+    carry the arm at rest.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012

@@ -521,6 +521,12 @@ def test_the_operator_keeps_the_rules_of_pytorch(device):
     torch.library.opcheck(torch.ops.dynamis.evaluate.default, (given, key))
 
 
+def test_a_step_of_an_elastic_arm_is_refused():
+    elastic = dy.load(SMALL).with_drive(1, rotor_inertia=1e-3, stiffness=1e3)
+    with pytest.raises(OptionError, match="step: joint 'joint2' is elastic"):
+        dt.step(elastic, *(torch.zeros(2, dtype=torch.float64) for _ in range(3)))
+
+
 def test_misspelt_keywords_are_answered_and_good_ones_stay_in_graphs(device, graphs):
     robot = dy.load("scara")
     q, own = *arguments(robot, "fk", device), parameters(robot, device)

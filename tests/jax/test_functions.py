@@ -289,3 +289,15 @@ def test_what_is_wrong_is_refused(what):
         WRONG[what](dy.load("scara"))
     assert isinstance(found.value, (ShapeError, OptionError))
     assert "expected" in str(found.value) or "did you mean" in str(found.value)
+
+
+@pytest.mark.usefixtures("x64")
+def test_a_step_of_an_elastic_arm_is_refused():
+    rigid = dy.load("planar-2link").with_drive(1, rotor_inertia=1e-3)
+    elastic = rigid.with_drive(1, stiffness=1e3)
+    state = ([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+    close(np.concatenate(dj.step(rigid, *state))[:2], [0.1, 0.2], 1e-3)  # its code is known now
+    for parameters in (None, elastic.parameters.values):
+        with pytest.raises(OptionError, match="step: joint 'joint2' is elastic"):
+            dj.step(elastic, *state, parameters=parameters)
+    assert (dj.forward_dynamics(elastic, *state) == elastic.forward_dynamics(*state)).all()

@@ -12,6 +12,7 @@ import dynamis as dy
 from dynamis.export.c_function import PRECISIONS, literal
 from dynamis.realtime import Law
 from dynamis.realtime.c_text import (
+    OFF,
     SIMULATED,
     SYNTHETIC,
     closed_loop,
@@ -21,6 +22,7 @@ from dynamis.realtime.c_text import (
     source,
 )
 from dynamis.realtime.export import FLAGS
+from tests.simulation.test_elastic import two_links
 from tests.thorough import thorough_but
 
 from .laws_in_c import (
@@ -209,6 +211,21 @@ def test_samples_follow_the_trajectory_inside():
     samples = sample_rows(law)
     assert samples.how == SIMULATED and samples.wanted.shape == (200, 1)
     assert np.abs(samples.q - plan(samples.wanted[:, 0]).q).max() < 0.02
+
+
+def test_a_law_of_an_elastic_arm_sees_its_motors(tmp_path):
+    """The self-test replays what encoders on the motors show, not where the links are."""
+    robot = two_links(2e3, 0.5, backlash=2e-3)
+    law = Law(control.JointPID(kp=400.0, kd=20.0, ki=5.0), robot, DT)
+    samples, torques = closed_loop(law, 40)
+    assert samples.how == SIMULATED
+    mine = recorded(law, *samples[:3])
+    assert np.abs(mine - torques).max() <= 1e-10 * np.abs(torques).max()
+    start = samples.wanted[0, :2] + OFF  # of the links
+    rest = dy.simulate(robot, DT, q0=start, check_step=False)
+    np.testing.assert_allclose(samples.q[0], rest.motor[0], atol=1e-12)
+    assert np.abs(rest.deflection[0]).max() > 1e-3
+    passes(write(law, tmp_path))
 
 
 def test_an_arm_that_cannot_be_simulated_is_tested_on_a_made_up_motion(tmp_path):

@@ -95,8 +95,8 @@ def run(
     arm = load(robot, run_xacro=run_xacro)
     server = PlantServer(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
-        jitter=jitter, seed=seed, encoder=encoder, side=side, keep=log is not None,
-        **vars(simulation),
+        jitter=jitter, seed=seed, encoder=encoder, side=side,
+        keep=log is not None, **vars(simulation),
     )  # fmt: skip
     if server.remark:
         talk(server.remark)

@@ -146,6 +146,7 @@ class Function:
 
 def kernel_function(kernel: Kernel, model: Model, parameters: bool = False) -> Function:
     """A kernel of a robot; with `parameters`, their vector is its last argument."""
+    kernel.check(model)  # also where code of the rigid arm is known
     names = (*kernel.inputs, "parameters") if parameters else kernel.inputs
     inputs = tuple(Port(name, input_shape(name, model)) for name in names)
     outputs = tuple(Port(name, shape_of(s, model)) for name, s in kernel.outputs.items())

@@ -332,6 +332,7 @@ ROWS = (
         internal=True,
         reducible=True,
         open_only=True,
+        refuses="simulation.smooth:refuse_elastic",
     ),
     _of_loops("dynamics.closures:closure_error", ("q",), {"e": (C,)}),
     _of_loops("dynamics.closures:closure_jacobian", ("q",), {"J": (C, N)}),

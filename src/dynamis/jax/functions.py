@@ -93,7 +93,7 @@ def step(
     """(q, qd) after dt seconds under a torque that stays: one Runge-Kutta step of the smooth arm.
 
     Friction as it slides; nothing that holds (static friction) or hits (stops), and gears lose
-    nothing, as in `forward_dynamics`. `wrench` is that of
+    nothing, as in `forward_dynamics`; arms with elastic joints are refused. `wrench` is that of
     `inverse_dynamics`; in the tool frame it stays too.
     """
     given = {"q": q, "qd": qd, "tau": tau, "dt": dt, "wrench": wrench, "parameters": parameters}

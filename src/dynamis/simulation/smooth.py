@@ -7,7 +7,9 @@ the same steps.
 from typing import Any
 
 from ..dynamics.equation import forward_dynamics
+from ..errors import OptionError
 from ..model.chain import Chain
+from ..model.model import Model
 from ..spatial.functions import Functions
 from .tableau import RK4
 
@@ -31,3 +33,15 @@ def step(
 
     end, _ = RK4.steps(start, rate, moved)
     return end[:n], end[n:]
+
+
+def refuse_elastic(model: Model) -> None:
+    """Name a joint whose motor moves by itself, which this step does not know."""
+    for link in model.links:
+        if link.drive is not None and link.drive.stiffness is not None:
+            raise OptionError(
+                f"step: joint {link.joint_name!r} is elastic, and a step of the smooth arm has no "
+                "motors that move by themselves",
+                f"robot.with_drive({link.joint_name!r}, stiffness=None, damping=0, hardening=0, "
+                "backlash=0) is the rigid arm; dy.Simulator steps the elastic one",
+            )

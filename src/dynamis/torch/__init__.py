@@ -106,8 +106,8 @@ def step(
 ) -> "tuple[Tensor, Tensor]":  # fmt: skip
     """(q, qd) after `dt` seconds under a torque that stays: a Runge-Kutta step of order 4.
 
-    Of the smooth arm: friction as it slides, no static friction, stops or drives. `wrench` is that
-    of `inverse_dynamics`; in the tool frame it stays too.
+    Of the smooth arm: friction as it slides, no static friction, stops or drives; arms with elastic
+    joints are refused. `wrench` is that of `inverse_dynamics`; in the tool frame it stays too.
     """
     if isinstance(dt, float) and isinstance(q, torch.Tensor) and q.dtype in DTYPES:
         dt = torch.full((), dt, dtype=q.dtype, device=q.device)  # no copy that a GPU waits for
