@@ -26,6 +26,7 @@ from ..model.formats.urdf_write import free_name, spaced, writable
 from ..model.quantity import resolve
 from ..robot import Robot
 from ..spatial.frames import Frame, compose, inverse, point, translation
+from .mjcf_gears import differs, held_at_elastic_joints, rotor_positions, write_gears
 from .mujoco_model import ENDS, TOOL, from_mujoco
 from .rigid_tree import NotRepresentableError, RigidBody, TreeJoint, branch_by_branch, user_tree
 from .unsupported import plain, shapes, warn_unsupported
@@ -37,6 +38,7 @@ ROUNDING = 1e-12
 HELD = (
     *("gravity", "joint limits", "effort limits", "rotor inertia", "springs"),
     *("named frames", "configurations", "joint and link names", CLOSURES, PASSIVE),
+    *("elastic joints", "backlash"),
 )
 APART = 0.1  # m, on the axis of a pin: where the second of its two connects is
 
@@ -50,8 +52,9 @@ def to_mjcf(robot: Robot) -> str:
     `frictionloss` and a mimic an `equality`, which MuJoCo treats as soft constraints; torsion
     springs belong to their joints, linear ones are tendons between two sites. Ball and weld
     closures are `connect` and `weld` between two sites, a pin two `connect` apart on its axis; they
-    are soft too, and other kinds are refused. A link without mass or inertia gets 1e-14 kg or
-    kg m^2, which MuJoCo needs.
+    are soft too, and other kinds are refused. The motor of an elastic joint is a rotor of its own,
+    which a fixed tendon as spring and damper ties to the joint. A link without mass or inertia gets
+    1e-14 kg or kg m^2, which MuJoCo needs.
     """
     arm = plain(robot, "MuJoCo", mimics=True)
     own = user_tree(arm)
@@ -62,20 +65,22 @@ def to_mjcf(robot: Robot) -> str:
     root, nodes = mjcf_element(tree, arm.chain.gravity, bodies, arm.model.tree_joint_names)
     root.set("model", writable(robot.name))
     _joints(nodes, arm)
+    rotors = write_gears(root, nodes, arm)
     _sites(root, nodes, arm)
     lost = _springs(root, nodes, arm)
     actuators = SubElement(root, "actuator")
-    for k in arm.active:
-        SubElement(actuators, "motor", name=arm.joint_names[k], joint=arm.joint_names[k])
+    for name in (arm.joint_names[k] for k in arm.active):
+        moved = rotors[name].moved if name in rotors else {"joint": name}
+        SubElement(actuators, "motor", {"name": name, **moved})
     _mimics(root, arm)
     _closures(root, nodes, arm)
     keys = SubElement(root, "keyframe")
     for name, q in arm.configurations.items():
         x = coupling.positions(arm.chain, q.tolist())
-        rows = [float(x[i]) for i in branch_by_branch(tree)]
+        rows = [float(x[i]) for i in branch_by_branch(tree)] + rotor_positions(arm, q, rotors)
         SubElement(keys, "key", name=writable(name), qpos=spaced(rows))
-    lost += [*_differs(arm, own, tree), *shapes(robot.model)]
-    warn_unsupported(robot, "MJCF", HELD, lost)
+    lost += [*_differs(arm, own, tree), *differs(arm), *shapes(robot.model)]
+    warn_unsupported(robot, "MJCF", (*HELD, *held_at_elastic_joints(arm)), lost)
     indent(root)
     return tostring(root, encoding="unicode") + "\n"
 

@@ -14,6 +14,7 @@ from ..arguments import checked
 from ..lazy import cached_property, package
 from ..model.check.finding import Finding
 from ..model.closure import Closure
+from ..model.drive import Drive
 from ..model.friction import Friction
 from ..model.model import Model
 from ..model.quantity import quantity
@@ -22,6 +23,7 @@ from ..robot import Robot
 from ..spatial.frames import Frame, compose, translation
 from ..spatial.rotations import rotation_from_quaternion
 from .draft import Draft, limits, reflected
+from .mjcf_gears import IN_THE_GAP, TendonGear, rotor_inertia, tendon_gears
 from .rigid_tree import NotRepresentableError
 from .unsupported import warn_left_out
 
@@ -43,7 +45,8 @@ def from_mujoco(model: Any, tip: str | None = None, lock: Mapping[str, Any] | No
     Links sit at their joints: a body's frame moved to the joint's `pos`. Linear joint equalities
     are mimics, those with a constant lock the joint; connect and weld equalities are closures, ball
     and weld, and hold exactly what MuJoCo holds softly; beside them, joints without an actuator are
-    passive. Keyframes are configurations.
+    passive. A rotor tied to a joint by a fixed tendon that is a spring is the joint's elastic
+    drive. Keyframes are configurations.
     """
     mujoco = package("mujoco", "mujoco", "from_mujoco", "mujoco")
     if not isinstance(model, mujoco.MjModel):
@@ -94,6 +97,7 @@ class _MujocoReader:
         ends = {f"{m.tendon(t).name}{x}" for t in self._tendons for x in ("_from", "_to")}
         ends |= {f"{name}{x}" for name, _ in self.loops.values() for x in ENDS}
         ends |= {frame for _, frames in self.loops.values() for frame in frames}
+        ends |= {m.body(int(m.jnt_bodyid[j])).name for j in self._shafts}
         frames = tuple(frame for frame in found.frames if frame.name not in ends)
         held = {"configurations": keys, "springs": springs, "closures": closures}
         return Robot(replace(found, frames=frames, **held))
@@ -163,7 +167,8 @@ class _MujocoReader:
         if not self.loops:
             return found
         rows = [i for i in range(m.nu) if m.actuator_trntype[i] in self._direct]
-        driven = {self.names[int(m.actuator_trnid[i, 0])] for i in rows}
+        moved = (int(m.actuator_trnid[i, 0]) for i in rows)
+        driven = {self.names[self._shafts.get(j, j)] for j in moved}
         idle = [x for x in found.moving_links if x.joint_name not in driven]
         what, links = "", found.links
         if not driven:
@@ -212,6 +217,21 @@ class _MujocoReader:
                 found[int(t)] = [int(i) for i in sites]
         return found
 
+    @cached_property
+    def _gears(self) -> dict[int, TendonGear]:
+        """Tendons that are elastic gears, by the joint that they move."""
+        if self._off("SPRING", "PASSIVE"):
+            return {}
+        return tendon_gears(self.mujoco, self.model, self.ties, self._armature)
+
+    @cached_property
+    def _shafts(self) -> dict[int, int]:
+        """Joints of rotors, and those that they move by an elastic gear."""
+        return {gear.motor: j for j, gear in self._gears.items()}
+
+    def _armature(self, j: int) -> float:
+        return float(self.model.dof_armature[self.model.jnt_dofadr[j]]) + self._motors(j)[0]
+
     def _off(self, *names: str) -> bool:
         """Whether one of these flags is disabled; not every version has all."""
         bits = (getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{x}", 0) for x in names)
@@ -223,6 +243,10 @@ class _MujocoReader:
         place = compose(place, _frame(m.body_pos[b], m.body_quat[b]))
         name = m.body(b).name or f"body{b}"
         first, count = int(m.body_jntadr[b]), int(m.body_jntnum[b])
+        if first in self._shafts:
+            if m.body_weldid[m.body_parentid[b]] == 0:
+                return link, place
+            count = 0
         for j in range(first, first + count):
             inner = self.draft.link(name if j == first + count - 1 else f"{name}_{j - first + 1}")
             self._joint(j, (link, inner), place)
@@ -244,13 +268,9 @@ class _MujocoReader:
                 f"not representable: {self._words(j)} is {word}, expected hinge or slide",
                 "keep what moves as hinge and slide joints on a fixed base",
             )
-        armature, damping = self._motors(j)
         leader, factor, start = self.ties.get(j, (-1, 0.0, 0.0))
         start += self._zero(j) - (factor * self._zero(leader) if leader >= 0 else 0.0)
-        most = m.jnt_actfrcrange[j] if m.jnt_actfrclimited[j] else None
         limited = m.jnt_limited[j] and not self._off("LIMIT", "CONSTRAINT")
-        coulomb = 0.0 if self._off("FRICTIONLOSS", "CONSTRAINT") else m.dof_frictionloss[k]
-        viscous = 0.0 if self._off("DAMPER", "PASSIVE") else m.dof_damping[k] + damping
         self.names[j] = self.draft.joint(
             m.joint(j).name or f"{ends[1]}_joint",
             ends,
@@ -261,10 +281,31 @@ class _MujocoReader:
             limit=limits(*m.jnt_range[j]) if limited else None,
             mimic=(m.joint(leader).name, factor, start) if leader >= 0 else None,
             offset=-self._zero(j),
-            friction=Friction(viscous=float(viscous), coulomb=float(coulomb)),
-            drive=reflected(m.dof_armature[k] + armature),
-            effort_limit=None if most is None else float(np.abs(most).min()),
+            friction=Friction(**self._friction(j)),
+            **self._drive(j),
         )
+
+    def _friction(self, j: int) -> dict[str, Any]:
+        m, k = self.model, int(self.model.jnt_dofadr[j])
+        coulomb = 0.0 if self._off("FRICTIONLOSS", "CONSTRAINT") else m.dof_frictionloss[k]
+        damping = m.dof_damping[k] + self._motors(j)[1]
+        viscous = 0.0 if self._off("DAMPER", "PASSIVE") else damping
+        return {"viscous": float(viscous), "coulomb": float(coulomb)}
+
+    def _drive(self, j: int) -> dict[str, Any]:
+        """Drive and effort limit; of an elastic joint those of its rotor."""
+        m, gear = self.model, self._gears.get(j)
+        motor = j if gear is None else gear.motor
+        most = np.abs(m.jnt_actfrcrange[motor]).min() if m.jnt_actfrclimited[motor] else None
+        if gear is None:
+            limit = None if most is None else float(most)
+            return {"drive": reflected(self._armature(j)), "effort_limit": limit}
+        damping = 0.0 if self._off("DAMPER", "PASSIVE") else gear.damping
+        inertia = rotor_inertia(self.mujoco, m, motor) + self._armature(motor)
+        own: dict[str, Any] = {x: getattr(gear, x) for x in TendonGear._fields[2:]}
+        own |= {**self._friction(motor), "damping": damping, "rotor_inertia": inertia}
+        drive = Drive(**own)
+        return {"drive": drive, "effort_limit": None if most is None else most * abs(gear.gear)}
 
     def _zero(self, j: int) -> float:
         """The joint's position where its body stands as written (`ref`)."""
@@ -354,7 +395,7 @@ class _MujocoReader:
         for k in np.flatnonzero(_has(m, "dof", "dampingpoly")):
             yield f"{self._words(m.dof_jntid[k])} has damping that is not proportional to velocity"
         for i in np.flatnonzero(_has(m, "tendon", *ACTING)):
-            if int(i) not in self._tendons:
+            if int(i) not in {*self._tendons, *(gear.tendon for gear in self._gears.values())}:
                 name = m.tendon(i).name
                 yield f"tendon {name!r} acts, and is no spring with a rest length between two sites"
         for i in np.flatnonzero(_has(m, "actuator", "armature", "damping", "dampingpoly")):
@@ -367,7 +408,10 @@ class _MujocoReader:
         springs = np.any(_has(m, "jnt", "stiffnesspoly"))
         touching = m.ngeom and np.any(m.geom_contype | m.geom_conaffinity)
         uneven = np.any(m.jnt_actfrclimited & (m.jnt_actfrcrange.sum(axis=1) != 0))
+        shafts = list(self._shafts)
         found = {
+            IN_THE_GAP: any(gear.backlash and gear.damping for gear in self._gears.values()),
+            "limits of motors behind elastic gears": shafts and np.any(m.jnt_limited[shafts]),
             "springs that are not linear": springs and not self._off("SPRING", "PASSIVE"),
             "actuators": m.nu,
             "effort limits that differ by direction (the smaller one is taken)": uneven,

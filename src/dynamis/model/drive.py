@@ -133,6 +133,7 @@ class Drive:
 
 
 ELASTIC = ("damping", "hardening", "backlash")  # what only an elastic joint has
+RIGID: Mapping[str, Any] = {"stiffness": None, **dict.fromkeys(ELASTIC, 0.0)}
 CIRCUIT = tuple(name for name, x in schema(Drive).items() if x.group == "circuit")
 
 

@@ -327,11 +327,13 @@ class Model:
             }
             for words, is_so in reasons.items():
                 if is_so:
+                    own = "give the joint a motor of its own with a rotor_inertia"
+                    if self.rotors == "full":
+                        own = 'use rotors="reflected", which neglects terms of order 1 / gear'
                     raise ModelError(
                         f"joint {link.joint_name!r} has drive.stiffness {link.drive.stiffness}, "
                         f"and {words}",
-                        "leave the stiffness out (a rigid joint), or give the joint a motor of "
-                        "its own with a rotor_inertia",
+                        f"leave the stiffness out (a rigid joint), or {own}",
                     )
 
     def _set_values(self) -> None:

@@ -14,7 +14,7 @@ from ...spatial.vectors import subtract
 from ..chain import Chain, Joint, chain
 from ..closure import Closure
 from ..conventions import CONVENTIONS
-from ..drive import Drive
+from ..drive import RIGID, Drive
 from ..force import Force
 from ..link import Link
 from ..model import FORCES, Model, NamedFrame
@@ -50,7 +50,7 @@ def to_dh(model: Model, convention: str) -> Model:
         return model
     _refuse(model)
     old = replace(numeric(model, model.values), values={})
-    c = chain(replace(old, rotors="full"))  # with the place of every rotor
+    c = chain(_with_rotors(old))
     at, n, tip = _poses(c), len(old.links), old.tip
     tool = compose(at.joints[tip], c.tool)
     size = arm_size([subtract(T.p, c.base.p) for T in (*at.joints[:n], tool)])
@@ -76,6 +76,13 @@ def to_dh(model: Model, convention: str) -> Model:
     )
     certify(old, result, size, doubt or _drift(old, at, new, size))
     return result
+
+
+def _with_rotors(model: Model) -> Model:
+    """The model with the place of every rotor, its gears rigid."""
+    drives = [x.drive and replace(x.drive, **RIGID) for x in model.links]
+    links = tuple(replace(x, drive=y) for x, y in zip(model.links, drives, strict=True))
+    return replace(model, rotors="full", links=links)
 
 
 def _drift(model: Model, at: _Poses, new: _Poses, size: float) -> str | None:
