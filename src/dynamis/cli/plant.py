@@ -96,7 +96,8 @@ def run(
     server = PlantServer(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
         jitter=jitter, seed=seed, encoder=encoder, side=side,
-        keep=log is not None, **vars(simulation),
+        keep=log is not None,
+        **vars(simulation),
     )  # fmt: skip
     if server.remark:
         talk(server.remark)
