@@ -109,9 +109,7 @@ def _stiffnesses(gears: list) -> list[float]:
     return [float(x.gear.stiffness) for x in gears]
 
 
-def fastest_friction(
-    robot: "Robot", q: np.ndarray, dt: float, gamma: float
-) -> tuple[float, int]:
+def fastest_friction(robot: "Robot", q: np.ndarray, dt: float, gamma: float) -> tuple[float, int]:
     """The largest eigenvalue of W^-1 D in any of q (k, n), 1/s, and the joint it is due to.
 
     D is viscous friction of links and of motors behind elastic gears, W their inertia in a step of
