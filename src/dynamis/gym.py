@@ -363,8 +363,8 @@ class ReachEnv(_Reach, gymnasium.Env):
     Of a closed mechanism actions and observations are those of its drives; it starts where its
     loops close, and targets are where its drives lead the tool from home. Of elastic joints the
     observation has positions and velocities of the motors, as their encoders show them; the way to
-    the target, `q`, `qd` and what a `reward` is given are of the links. Motors start where the gears
-    carry the arm at rest.
+    the target, `q`, `qd` and what a `reward` is given are of the links. Motors start where the
+    gears carry the arm at rest.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012
