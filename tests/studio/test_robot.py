@@ -181,6 +181,23 @@ def test_parts_are_edited_in_their_units():
     assert typed(rod, CLOSURE, "kind", "ball").length is None
 
 
+def test_a_joint_becomes_elastic_by_its_stiffness_and_rigid_without():
+    from dynamis.studio.pages.parts import LINK
+
+    model = dy.load("puma560").model
+
+    def shown(part):
+        return {x.label.partition(" (")[0]: x for x in LINK["Drive"] if x.when(part, model)}
+
+    link, own = model.links[1], {"damping", "hardening", "backlash"}
+    assert "stiffness" in shown(link) and not own & {*shown(link)}
+    soft = shown(link)["stiffness"].edited(link, "2e4", model)
+    assert soft.drive.stiffness == 2e4 and own < {*shown(soft)}
+    loose = shown(soft)["backlash"].edited(soft, "5e-4", model)
+    assert loose.drive.backlash == 5e-4
+    assert shown(loose)["stiffness"].edited(loose, " ", model) == link
+
+
 @pytest.mark.parametrize("name", ["puma560", "scara", "stanford"])
 def test_what_is_shown_reads_back(name):
     """An edit that types what is there changes nothing."""

@@ -259,3 +259,22 @@ def test_names_hold_no_markup():
     assert legend(long) == long
     assert stem("../../etc/passwd") == "etc_passwd"
     assert stem("") == stem("/..") == "robot"
+
+
+@pytest.mark.thorough
+def test_a_stiffness_that_is_typed_bends_in_the_next_run(browser, studio):
+    tab = Tab(browser, studio)
+    tab.choose("Link", "link2")
+    tab.click(tab.page.get_by_text("Drive", exact=True).first)
+    tab.type("stiffness (N\N{NO-BREAK SPACE}m/rad)", "20000")
+    tab.until(lambda: tab.session.robot.model.links[1].drive.stiffness == 2e4)
+    tab.type("backlash (rad)", "5e-4")
+    tab.until(lambda: tab.session.robot.model.links[1].drive.backlash == 5e-4)
+    tab.open("Simulate")
+    run = started(tab)
+    assert np.abs(run.deflection[:, 1]).max() > 5e-4 and (run.deflection[:, 0] == 0.0).all()
+    tab.says("Deflections, motor less joint (rad, m)")
+    tab.says("Motors of elastic joints (rad, m)")
+    tab.until(lambda: tab.page.locator(".uplot canvas").count() == 5)
+    assert tab.errors == []
+    tab.close()

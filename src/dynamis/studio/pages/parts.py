@@ -13,7 +13,7 @@ import numpy as np
 
 from ...model.closure import CLOSURE_COLUMNS, Closure, closure_texts
 from ...model.closure import KINDS as CLOSURES
-from ...model.drive import Drive
+from ...model.drive import ELASTIC, Drive
 from ...model.friction import CONSTANTS, LAWS, Friction
 from ...model.link import Link
 from ...model.model import Model
@@ -285,6 +285,18 @@ def _geared(part: Link, model: Model) -> bool:
     return part.drive is not None and part.drive.lead is None
 
 
+def _elastic(part: Link, model: Model) -> bool:
+    return part.drive is not None and part.drive.stiffness is not None
+
+
+def _stiffness(part: Link, text: str, model: Model) -> Link:
+    """A joint without stiffness is rigid: it has no damping, hardening and backlash either."""
+    if text.strip():
+        return _with(part, "drive.stiffness", text)
+    rigid = dict.fromkeys(ELASTIC, 0.0)
+    return replace(part, drive=part.drive and replace(part.drive, stiffness=None, **rigid))
+
+
 NONE, MOTOR, OWN = "none", "motor and gear", "own law"
 PLACED = {"when": _urdf, "optional": False}
 SPINS = {"when": _spins}
@@ -302,6 +314,8 @@ BODY: Mapping[str, Mapping[str, Any]] = {
 DRIVE: Mapping[str, Mapping[str, Any]] = {
     "gear": {"when": _geared},
     "lead": {"when": _screw, "put": _lead},
+    "stiffness": {"put": _stiffness},
+    **{key: {"when": _elastic} for key in ELASTIC},
     **dict.fromkeys(("rotor_axis", "rotor_position", "unbalance"), SPINS),
     "rotor_link": SPINS | {"options": lambda m: ("", *_bodies(m)), "optional": True},
 }

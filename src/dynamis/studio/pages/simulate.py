@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...control import Controller
+from ...dynamics.elastic import coordinate
 from ...model.schema import UNITS
 from ...simulation import Run
 from ...simulation.options import OPTIONS, STUDIO, Option
@@ -140,6 +141,8 @@ QUANTITIES = {  # what of a run, in the units of what
     "position": ("q", "position"),
     "velocity": ("qd", "velocity"),
     "tracking error": ("error", "position"),
+    "deflection": ("deflection", "position"),
+    "motor position": ("motor", "position"),
 }
 
 
@@ -278,6 +281,8 @@ class SimulatePanel:
                 "q": Chart(gui, "Positions (rad, m)"),
                 "tau": Chart(gui, "Torques (N m, N)"),
                 "error": Chart(gui, "Errors (rad, m)"),
+                "deflection": Chart(gui, "Deflections, motor less joint (rad, m)"),
+                "motor": Chart(gui, "Motors of elastic joints (rad, m)"),
             }
             self.others = gui.add_checkbox("Passive joints", False, visible=False)
             self.charts["others"] = Chart(gui, "Positions of passive joints (rad, m)")
@@ -430,7 +435,10 @@ class SimulatePanel:
         with self.session.lock:
             f, wanted = self.fields, self.asked()
             move = f"{f.law.value}, to {f.target.value}"
-        return ("free motion" if wanted.target is None else move), *wanted.run()
+        run, controller, reference = wanted.run()
+        for name in ("numerical_damping", "closed_loop_mode"):  # before the page waits for them
+            getattr(run, name)
+        return ("free motion" if wanted.target is None else move), run, controller, reference
 
     def _done(self, result: tuple[str, Run, Controller | None, Any]) -> None:
         self.session.touched = True
@@ -463,9 +471,20 @@ class SimulatePanel:
                 self.charts["error"].show(run.t, run.error, names)
                 head, *rows = run.metrics.cells()
                 show(self.metrics, "**Tracking error**\n\n" + markdown_table(head, rows, 3))
+            self._show_elastic(run)
             self.session.view.show_run(run)
             self.player.load(run.t, run.q)
             self.job.tell(self._summary(run, shown.controller))
+
+    def _show_elastic(self, run: Run) -> None:
+        """Deflections and motors of elastic joints, where there are any."""
+        joints = [coordinate(run.robot.chain, x) for x in run.robot.chain.elastic]
+        for name in ("deflection", "motor"):
+            chart = self.charts[name]
+            chart.folder.visible = bool(joints)
+            if joints:
+                values = getattr(run, name)[:, joints]
+                chart.show(run.t, values, [run.robot.joint_names[k] for k in joints])
 
     def _show_others(self) -> None:
         """Joints without a drive of a closed mechanism, where they are asked for."""
@@ -486,6 +505,10 @@ class SimulatePanel:
             gains = controller.gains(run.robot)
             shown = (f"{k} {_range(gains[k])}" for k in ("kp", "kd", "ki") if any(gains.get(k, ())))
             said += f" Gains: {', '.join(shown)}."
+        if (damping := run.numerical_damping) and damping.damps:
+            said += f" Elastic joints: {damping.text}."
+        if (mode := run.closed_loop_mode) and not run.diverged:
+            said += f" Warning: {mode.text}."
         if np.abs(run.q - run.q[0]).max() < STILL and controller is not None:
             said += " The arm was at its target from the start: choose another one."
         text = plain(said)
