@@ -51,8 +51,9 @@ def transmitted(gear: Elasticity, d: Any, rate: Any, fn: Functions) -> Any:
 def shapes(gear: Elasticity, d: Any, rate: Any, fn: Functions) -> tuple[Any, Any, Any]:
     """What stiffness, damping and hardening are multiplied by."""
     s = deflection(gear, d, fn)
-    touching = engaged(gear, d, fn)
-    return s, rate if touching == 1.0 else fn.select(touching > 0.0, rate, 0.0), s * s * s
+    if not zero(gear.backlash):
+        rate = fn.select(engaged(gear, d, fn) > 0.0, rate, 0.0)
+    return s, rate, s * s * s
 
 
 def stored(gear: Elasticity, d: Any, fn: Functions) -> Any:
