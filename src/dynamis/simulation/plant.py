@@ -192,8 +192,8 @@ class Plant:
         """Directions of friction, direction of power through the gears, torques that act."""
         arm, x = self._warm(x, fn), self.joined(x)
         if self.hard:
-            played = backlash.with_backlash(self.gears)
-            x = replace(x, flank=[backlash.flank(gear, x.q, x.qd, fn) for gear in played])
+            played = zip(backlash.with_backlash(self.gears), self.hard, strict=True)
+            x = replace(x, flank=[backlash.flank(*gear, x.q, x.qd, h, fn) for gear in played])
         found = arm._engaged(x)._begin(x, self._of_all(acting), h, fn)
         if not self.gears:
             return found

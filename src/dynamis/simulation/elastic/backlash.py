@@ -9,15 +9,24 @@ the mass that the teeth feel, 1/m = r^T M^-1 r, r = (1, -1) over motor and joint
     teeth met, contact shorter     s' = -e u, e = exp(-pi z / sqrt(1 - z^2)), z = D / 2 sqrt(K m)
     teeth parted                   what the spring pulled beyond the flank is taken back
 
-Impulses act along r through M. Teeth that strike together in one step have the smallest e of them,
-by Moreau's law: no energy is created. A contact is resolved while w dt < 1, w^2 = K / m.
+A contact is resolved while w dt < 1, w^2 = K / m. Impulses p act along r through M. Of teeth that
+strike together u are the speeds, G = R M^-1 R^T with a row r of each, e the smallest of them; those
+on their flank take part. By Moreau's law
+
+    G p = -(1 + e) u,  p <= 0,  energy changes by -(1 - e^2) / 2 u^T G^-1 u <= 0
+
+Teeth that would be pulled are let go. Those that this pushes beyond their flank strike in a second
+pass; what is left then waits on the flank for the next step, its motor put back there.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...dynamics import equation
+from ...dynamics.elements.gears import stored, transmitted
 from ...model.chain import Elasticity
 from ...spatial.functions import Functions, zero
-from ...spatial.vectors import Scalars
+from ...spatial.vectors import Scalars, inner, less, matrix_times
 from ..inertia import ArmInertia, Constrained, independent_solve
 
 if TYPE_CHECKING:
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
 REBOUND = 0.01  # rad/s or m/s below which teeth that meet stay together
 TOUCHING = 1e-13  # rad or m: rounding of teeth that are on their flank
 SWEEPS = 3  # over teeth that strike together: those that would be pulled are let go
+PASSES = 2  # over teeth that others push beyond their flank
 PI = 3.141592653589793
 
 
@@ -35,13 +45,18 @@ def with_backlash(gears: "list[ElasticGear]") -> "list[ElasticGear]":
     return [x for x in gears if not zero(x.gear.backlash)]
 
 
-def flank(x: "ElasticGear", q: Scalars, qd: Scalars, fn: Functions) -> Any:
-    """1 or -1 where the teeth touch, 0 within the gap and where they are about to strike."""
+def flank(x: "ElasticGear", shorter: bool, q: Scalars, qd: Scalars, h: Any, fn: Functions) -> Any:
+    """1 or -1 where the teeth touch, 0 within the gap and where they are about to strike or part.
+
+    `shorter`: contacts are shorter than the step h. Teeth that leave the flank within it are free.
+    """
     d, v, b = x.difference(q), x.difference(qd), x.gear.backlash
     found: Any = 0.0
     for side in (1.0, -1.0):
-        s = side * d - b
-        touching = (s > TOUCHING) + (s >= -TOUCHING) * (s <= TOUCHING) * (side * v <= REBOUND)
+        s, rate = side * d - b, side * v
+        touching = (s > TOUCHING) + (s >= -TOUCHING) * (s <= TOUCHING) * (rate <= REBOUND)
+        if shorter:
+            touching = touching * (h * (rate + REBOUND) + fn.max(s, 0.0) >= 0.0)
         found = fn.select(touching > 0.0, side, found)
     return found
 
@@ -64,12 +79,61 @@ def teeth(
     rows = zip(with_backlash(plant.gears), x.flank, plant.hard, strict=True)
     for gear, side, shorter in rows:
         own = _Teeth(gear, side, inertia, None if shorter else plant.held(x), h, fn)
-        own.reach(x.qd, q, qd)
         (hard if shorter else soft).append(own)
+    for own in soft:
+        own.reach(x.qd, q, qd)
     for own in soft:
         velocity, position = own.resolved()
         q, qd = own.pushed(q, own.m * position), own.pushed(qd, own.m * velocity)
-    return _struck(hard, q, qd, fn)
+    if not hard:
+        return q, qd
+    first, rates = q, qd
+    for k in range(PASSES if len(hard) > 1 else 1):
+        for own in hard:
+            own.reach(x.qd if k == 0 else qd, q, qd)
+        q, qd = _struck(hard, q, qd, fn)
+    for own in soft:
+        q = own.put_back(q, own.gear.difference(first))
+    for own in hard if len(plant.hard) > 1 else []:
+        deep = own.side * own.gear.difference(first)
+        q = own.put_back(q, own.side * fn.max(deep, 0.0))
+    bent = sum(own.bend_energy(first, q) for own in soft)
+    return q, _after_flight(plant, x, (first, rates), (q, qd), bent, h, fn)
+
+
+def _after_flight(
+    plant: "Plant", x: "PlantState", first: Sequence[Scalars], end: Sequence[Scalars],
+    bent: Any, h: Any, fn: Functions,
+) -> list[Any]:  # fmt: skip
+    """Rates at the end of a step whose impacts moved it from `first` to `end`, each (q, qd).
+
+    An impact within the step is followed by a flight at other rates, through other inertias:
+
+        T' = T + c delta - V,  c delta = delta^T Mdot qd - qd^T (dM delta) qd / 2
+
+    where T is the kinetic energy by M of where the stages led, delta the change of q, and c the
+    Coriolis torques of the rates before, whose work the jumps of u took for that of a force. V is
+    what springs took (`bent`) beyond the work of constant forces.
+    """
+    (q, qd), (new_q, new_qd) = first, end
+    M0, M1, M2 = (equation.mass_matrix(plant.chain, at, fn) for at in (x.q, q, new_q))
+    turned, moved = (
+        [less(a, b) for a, b in zip(*pair, strict=True)] for pair in ((M1, M0), (M2, M1))
+    )
+    work = 2.0 * (inner(less(new_q, q), matrix_times(turned, qd)) / h - bent)
+    wanted = inner(new_qd, matrix_times(M1, new_qd)) + work - inner(qd, matrix_times(moved, qd))
+    found = inner(new_qd, matrix_times(M2, new_qd))
+    ratio = fn.select(found > 0.0, wanted / fn.select(found > 0.0, found, 1.0), 1.0)
+    scale = fn.sqrt(fn.max(0.25, fn.min(ratio, 4.0)))
+    return [scale * v for v in new_qd]
+
+
+class Strike(NamedTuple):
+    """Speed at which teeth strike, and what this takes off s' and s."""
+
+    speed: Any
+    jump: Any
+    move: Any
 
 
 class _Teeth:
@@ -97,6 +161,7 @@ class _Teeth:
         self.a = (self.v - self.sign * first) / self.h
         self.meets = within * (self.s > 0.0) * (self.v > 0.0)
         self.parts = (1.0 - within) * (self.s < -TOUCHING) * (self.v < 0.0)
+        self.carries = (1.0 - within) * (self.v >= -REBOUND)
         # s = u t + a t^2 / 2, v = u + a t: u and t from the end of the step backwards
         over = fn.select(self.meets, self.s, 0.0)
         self.u = fn.sqrt(fn.max(self.v * self.v - 2.0 * self.a * over, 0.0))
@@ -107,6 +172,25 @@ class _Teeth:
         """Rates after an impulse that parts the teeth where it is positive in their direction."""
         push = self.sign * impulse
         return [v + push * r for v, r in zip(rates, self.response, strict=True)]
+
+    def put_back(self, q: Scalars, first: Any) -> list[Any]:
+        """q with the motor no farther beyond a flank than d was at first.
+
+        The kinetic energy does not depend on where a motor is.
+        """
+        own, fn, b = self.gear, self.fn, self.gear.gear.backlash
+        d = own.difference(q)
+        over = d - fn.max(fn.min(first, -b), fn.min(d, fn.max(first, b)))
+        new = list(q)
+        new[own.motor] = q[own.motor] - over
+        return new
+
+    def bend_energy(self, first: Scalars, end: Scalars) -> Any:
+        """Energy of the spring at the end less that at first and the work of the force then."""
+        gear, fn = self.gear.gear, self.fn
+        d, new = self.gear.difference(first), self.gear.difference(end)
+        force = transmitted(gear, d, 0.0, fn)
+        return stored(gear, new, fn) - stored(gear, d, fn) - force * (new - d)
 
     def resolved(self) -> tuple[Any, Any]:
         """Changes of s' and s that teeth which met or parted make, 0 of others."""
@@ -144,6 +228,21 @@ class _Teeth:
         gained = left - v
         return -gained, -(gained * t) / 3.0
 
+    def strike(self, e: Any) -> Strike:
+        """Teeth that met rebound by e: slow ones stay, and those that would cross the gap again."""
+        fn, gap = self.fn, 2.0 * self.gear.gear.backlash
+        stays = (self.u <= REBOUND) + (e * self.u * self.t >= gap) > 0.0
+        jump = (1.0 + e) * self.u
+        speed, jump, move = (
+            fn.select(stays, a, b)
+            for a, b in ((self.v, self.u), (self.v, jump), (self.s, jump * self.t))
+        )
+        return Strike(
+            fn.select(self.meets, speed, self.v),
+            fn.select(self.meets, jump, (1.0 + e) * self.v),
+            fn.select(self.meets, move, 0.0),
+        )
+
     def restitution(self) -> Any:
         """e of a contact that is shorter than a step."""
         fn = self.fn
@@ -156,31 +255,61 @@ def _struck(
     teeth: list[_Teeth], q: list[Any], qd: list[Any], fn: Functions
 ) -> tuple[list[Any], list[Any]]:
     """q and qd after contacts that are shorter than a step; slow ones end on the flank, at rest."""
-    e, size = 1.0, range(len(teeth))
+    e, hit, fast = 1.0, 0.0, 0.0
     for own in teeth:
-        fast = fn.select(own.u > REBOUND, own.restitution(), 0.0)
-        e = fn.select(own.meets, fn.min(e, fast), e)
-    jumps, moves = [], []
-    for own in teeth:
-        jump, gap = (1.0 + e) * own.u, 2.0 * own.gear.gear.backlash
-        stays = (own.u <= REBOUND) + (e * own.u * own.t >= gap) > 0.0  # slow, or through the gap
-        jumps.append(-fn.select(stays, own.v, jump))
-        moves.append(-fn.select(stays, own.s, jump * own.t))
+        bounces = own.meets * (own.u > REBOUND)
+        e = fn.select(bounces > 0.0, fn.min(e, own.restitution()), e)
+        hit, fast = fn.max(hit, 1.0 * own.meets), fn.max(fast, 1.0 * bounces)
+    e = fn.select(fast > 0.0, e, 0.0)
+    rows = [own.strike(e) for own in teeth]
     active = [1.0 * own.meets for own in teeth]
+    if len(teeth) > 1:  # teeth on their flank carry the blow on
+        active = [fn.max(on, hit * own.carries) for on, own in zip(active, teeth, strict=True)]
     G = [[a.sign * b.sign * a.gear.difference(b.response) for b in teeth] for a in teeth]
+    impulses, shifts = impulses_of(rows, active, G, fn)
+    for own, p, shift in zip(teeth, impulses, shifts, strict=True):
+        q, qd = own.pushed(q, shift), own.pushed(qd, p)
+    return q, qd
+
+
+def impulses_of(
+    rows: Sequence[Strike], active: Sequence[Any], G: Sequence[Scalars], fn: Functions
+) -> tuple[list[Any], list[Any]]:
+    """Impulses that give `active` teeth their jumps, and moves in the same way; 0 of others.
+
+    G is what impulses do to the speeds of all teeth; teeth that would be pulled are let go.
+    """
+    size = range(len(rows))
     impulses: list[Any] = []
     shifts: list[Any] = []
-    for _ in range(min(SWEEPS, len(teeth))):
+    for _ in range(min(SWEEPS, len(rows))):
         A = [
             [fn.select(active[i] * active[j] > 0.0, G[i][j], float(i == j)) for j in size]
             for i in size
         ]
         impulses, shifts = (
-            independent_solve(A, [fn.select(on > 0.0, x, 0.0) for on, x in rows], fn)[0]
-            for rows in (zip(active, jumps, strict=True), zip(active, moves, strict=True))
+            independent_solve(A, [fn.select(on > 0.0, -x, 0.0) for on, x in pairs], fn)[0]
+            for pairs in (
+                zip(active, [x.jump for x in rows], strict=True),
+                zip(active, [x.move for x in rows], strict=True),
+            )
         )
         active = [on * (p < 0.0) for on, p in zip(active, impulses, strict=True)]
-    for own, on, p, shift in zip(teeth, active, impulses, shifts, strict=True):
-        q = own.pushed(q, fn.select(on > 0.0, shift, 0.0))
-        qd = own.pushed(qd, fn.select(on > 0.0, p, 0.0))
-    return q, qd
+    impulses, shifts = (
+        [fn.select(on > 0.0, x, 0.0) for on, x in zip(active, values, strict=True)]
+        for values in (impulses, shifts)
+    )
+    if len(rows) == 1:
+        return impulses, shifts
+    share = _without_gain(G, impulses, [x.speed for x in rows], fn)
+    return [share * p for p in impulses], [share * p for p in shifts]
+
+
+def _without_gain(G: Sequence[Scalars], p: Scalars, u: Scalars, fn: Functions) -> Any:
+    """The share of impulses p at speeds u, at most 1, that adds no energy: p u + p G p / 2 <= 0.
+
+    It is below 1 only where the last sweep let teeth go.
+    """
+    work, square = inner(p, u), inner(p, matrix_times(G, p))
+    most = -2.0 * work / fn.select(square > 0.0, square, 1.0)
+    return fn.select(square > 0.0, fn.max(0.0, fn.min(1.0, most)), 1.0)
