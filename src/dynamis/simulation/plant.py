@@ -206,6 +206,10 @@ class Plant:
         if self._losses:
             new = replace(new, loss=motors.at_rest_lossless(self.chain, x.qd, x.loss, fn))
         inertia, rest, other, bristle_rate = self._forces(new, acting, h, fn)
+        if self._all_forces_known:
+            rates = self._rates(new, rest, other, bristle_rate, current_rate, fn)
+            rates = self._implicit(new, rates, None, h, fn, forces=True)
+            return Beginning(replace(new, friction=list(other)), rates)
         if any(self.holds):
             new = replace(new, direction=self._directions(new, inertia, rest, other, h, fn))
         qdd, left = self._accelerations(inertia, rest, other, new, fn)
@@ -216,6 +220,12 @@ class Plant:
         sines = closed.sines(self.chain, inertia.mass) if isinstance(inertia, Constrained) else None
         rates = self._rates(new, qdd, other, bristle_rate, current_rate, fn)
         return Beginning(new, self._implicit(new, rates, None, h, fn), sines)
+
+    @property
+    def _all_forces_known(self) -> bool:
+        """Whether an implicit step begins without accelerations: nothing holds or closes loops."""
+        bound = any(self.holds) or self.chain.closures or self._losses
+        return bool(self.gamma) and not bound
 
     def _directions(
         self,
@@ -256,11 +266,12 @@ class Plant:
 
     def _implicit(
         self, x: PlantState, rates: dict[str, list[Any]], before: "ImplicitSums | None",
-        h: Any, fn: Functions,
+        h: Any, fn: Functions, forces: bool = False,
     ) -> dict[str, list[Any]]:  # fmt: skip
         """Rates of a stage of a step from x, implicit in the elastic gears.
 
-        `before` are sums of the rates of earlier stages, None of the first.
+        `before` are sums of the rates of earlier stages, None of the first. `forces`: those at x
+        stand for the accelerations, M kv + k kv = f + ..., which saves their solution.
         Positions need no rates of their own (`moved`).
         """
         if not self.gamma:
@@ -273,12 +284,14 @@ class Plant:
             before = ImplicitSums([g * own.difference(x.qd) for own in self.gears], None)
         push = stiff_gears.spring_push(self.gears, Kt, before.positions, before.velocities, n)
         for (i, j, _), own in zip(self.gears, k, strict=True):
-            push[i] = h * push[i] - own * (a[i] - a[j])
-            push[j] = h * push[j] - own * (a[j] - a[i])
+            taken = 0.0 if forces else own * (a[i] - a[j])
+            push[i] = h * push[i] - taken
+            push[j] = h * push[j] + taken
         M = stiff_gears.stiffened(self._mass_matrix(x, fn), self.gears, k)
         inertia = inertia_at(self.chain, x.q, fn, None, M, self.holds)
+        push = plus(a, push) if forces else push
         w, _ = inertia.solve(push, self.held(x), [0.0] * n, fn)
-        return rates | {"qd": plus(a, w)}
+        return rates | {"qd": w if forces else plus(a, w)}
 
     def inertia_for(
         self, q: Scalars, fn: Functions, x: PlantState, times: Scalars, h: Any
