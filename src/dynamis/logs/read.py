@@ -73,7 +73,8 @@ def read_log(
     `units` by quantity, such as {"q": "deg", "t": "ms"}: one, or one per joint; those that a text
     file gives in its header ("q1 [deg]") or in a line below it are taken from there.
     `sample_time` (s) where there are no stamps.
-    `joints`: which, and in which order: names, or places from 0; with `robot`, its joints by name.
+    `joints`: which, and in which order: names, or places from 0; with `robot`, its joints by name,
+    or by the end of their names where those of the log have another prefix (fr3_, /robot1/).
     `rows` (first, last) of the source from 0, last not included; then `window` (start, stop) in
     seconds from the first stamp of those, both included.
     `drive_gains` (N m/A at the joint) turn current into tau; `gear_matrix` R (or its diagonal; the

@@ -21,6 +21,7 @@ from ..errors import DynamisError, FileError, OptionError, counted
 from ..model.check.finding import Finding
 from .log import LONG_GAP, interpolated
 from .messages import Decoder, Group, column, is_list
+from .names import by_suffix
 from .recordings import Channel, Messages, Recording
 from .table import Allowance, Table, distinct, reading
 
@@ -403,6 +404,7 @@ def _carrying(
         what = f"{states.where}: messages carry different joints: {listed[:400]}"
         raise OptionError(what, "give joints= or robot=")
     found = [x for x in states.sets if {*wanted} <= {*x.names}]
+    found = found or [x for x in states.sets if by_suffix(wanted, x.names, states.where)]
     if not found:
         known = sorted({name for x in states.sets for name in x.names})
         what = f"{states.where}: no message carries all of {', '.join(wanted)}"

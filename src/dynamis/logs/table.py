@@ -15,6 +15,7 @@ from ..arguments import duplicate, is_whole, is_word
 from ..compile.arrays import unmasked
 from ..errors import DynamisError, FileError, OptionError, ShapeError, counted, did_you_mean
 from ..model.check.finding import Finding
+from .names import by_suffix
 from .units import KNOWN, UNITS, WITH_UNIT, factor, plain_unit
 
 if TYPE_CHECKING:
@@ -363,7 +364,9 @@ def arrange(
         labels = tuple(robot.joint_names)
     elif not labels and robot is not None and size == len(robot.driven):
         labels = robot.drive_names
-    order = _order(labels, size, joints, robot, where)
+    asked = () if joints is not None else wanted_joints(None, robot) or ()
+    guess = by_suffix(asked, labels or (), where)
+    order = _order(labels, size, guess.names if guess else joints, robot, where)
     done = {}
     for quantity, block in blocks.items():
         place = order
@@ -379,12 +382,13 @@ def arrange(
             )
         done[quantity] = Block(block.values[:, place], tuple(block.names[k] for k in place))
     left = [(labels or first.names)[k] for k in range(size) if k not in order]
+    said = [Finding("note", where, guess.what(), "joints= names others")] if guess else []
     if not left or joints is not None:
-        return done, []
+        return done, said
     closed = robot is not None and set(left) <= set(robot.joint_names)
     why = "as they follow the drives" if closed else "as the robot has none such"
     what = f"joints left out, {why}: {', '.join(left)}"
-    return done, [Finding("note", where, what, "joints= chooses others")]
+    return done, [*said, Finding("note", where, what, "joints= chooses others")]
 
 
 def wanted_joints(joints: Any, robot: "Robot | None") -> tuple[str, ...] | None:
