@@ -71,6 +71,8 @@ def exported(tmp_path_factory):
     dy.export_fmu(
         dy.Robot.from_dh("lossy", convention="standard", links=links), root / "lossy" / "lossy.fmu"
     )
+    soft = arm.with_drive(0, gear=50.0, rotor_inertia=1e-4, stiffness=1e4, backlash=1e-3)
+    dy.export_fmu(soft, root / "elastic" / "elastic.fmu")
     for unit in root.rglob("*.fmu"):
         with zipfile.ZipFile(unit) as archive:
             archive.extractall(unit.parent)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import dynamis as dy
 from tests.simulation.arms import GRAVITY, bar, pair, slider
+from tests.simulation.test_elastic import two_links
 
 DT = 1e-3
 
@@ -154,3 +155,13 @@ def boxes():
         bar(dy.Friction(coulomb=1.0), limits=(-0.8, 0.9)),
         bar(dy.Friction(coulomb=1.0), limits=(-0.5, 0.4)),
     )
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("K", [4e3, 1e5, 1e7, 1e9])
+def test_stops_of_elastic_joints_create_no_energy(K, restitution):
+    robot = two_links(K).with_gravity((0, 0, 0)).with_limits(0, (-0.5, 0.5))
+    start = {"q0": [0.3, 0.4], "qd0": [1.0, 0.0], "check_step": False}
+    run = dy.simulate(robot, 1.5, stops=True, restitution=restitution, **start)
+    assert run.q[:, 0].max() <= 0.5 and run.qd[:, 0].min() < 0.01
+    assert run.energy.total.max() < (1.0 + 1e-6) * run.energy.total[0]

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from ..dynamics.elements import friction
+from ..dynamics.elements.gears import stored
 from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars, plus
+from ..spatial.vectors import Scalars, inner, plus
 from .inertia import ArmInertia, Constrained
 from .rows import always
 
@@ -54,7 +55,37 @@ def impacts(
         if stop is not None:  # a rebound has the rest of the step to move
             on = place[i] + 0.5 * h * since[i] * (back[i] + target[i])
             place[i] = fn.max(stop[0], fn.min(on, stop[1]))
+    for i, j, _ in plant.gears:  # a stiff gear takes its motor along: else it would be stretched
+        if plant.stops[i] is not None:
+            share = -inertia.M[j][i] / inertia.M[j][j]
+            place[j] = place[j] + share * (place[i] - q[i])
+    if plant.gears:
+        after = _without_gain(plant, inertia, (q, qd), (place, after), fn)
     return place, [fn.select(event > 0.0, a, b) for a, b in zip(after, qd, strict=True)], inertia
+
+
+def _without_gain(
+    plant: "Plant", inertia: ArmInertia | Constrained, before: tuple[Scalars, Scalars],
+    after: tuple[Scalars, Scalars], fn: Functions,
+) -> list[Any]:  # fmt: skip
+    """Velocities after impacts, slower where they and the elastic gears would gain energy.
+
+    What a gear does between an impact and the end of its step is not resolved. The bare masses
+    count, so that the gears are taken off the inertia that impulses meet.
+    """
+
+    def energies(q: Scalars, qd: Scalars) -> tuple[Any, Any]:
+        kinetic, potential = 0.5 * inner(qd, inertia.momentum(qd)), 0.0
+        for own in plant.gears:
+            v = own.difference(qd)
+            kinetic = kinetic + 0.5 * inertia.M[own.motor][own.joint] * (v * v)
+            potential = potential + stored(own.gear, own.difference(q), fn)
+        return kinetic, potential
+
+    (T0, U0), (T1, U1) = energies(*before), energies(*after)
+    left = fn.max(T0 + U0 - U1, 0.0)
+    share = fn.select(left < T1, fn.sqrt(left / fn.select(left < T1, T1, 1.0)), 1.0)
+    return [share * v for v in after[1]]
 
 
 def _rebound(plant: "Plant", qd: Any, out: Any, fn: Functions) -> Any:
