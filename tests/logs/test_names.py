@@ -66,4 +66,4 @@ def test_names_that_only_look_alike(wanted, labels):
 def test_joints_asked_for_by_name_are_not_guessed():
     source, _ = prefixed("fer_joint1", "fer_joint2")
     with pytest.raises(OptionError, match="has no joint 'joint1'"):
-        read_log(source, SPEC, joints=["joint1", "joint2"])
+        read_log(source, SPEC, robot=two_links("joint1", "joint2"), joints=["joint1", "joint2"])
