@@ -122,6 +122,7 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"\btopic=(?![\w(])", "--topic"),
     (r"\b(estimator|friction)=['\"]([\w-]+)['\"]", r"--\1 \2"),
     (r"\brotors=True\b", "--rotors"),
+    (r"\brotors=False\b", "--no-rotors"),
     (r"\bunits=\{'(\w+)': '([\w/]+)'\}", r"--units \1=\2"),
     (r"\bor \{'(\w+)': '([\w/]+)'\}", r"or \1=\2"),
     (r"\bprocessing=dy\.Processing\(torque_delay='estimate'\)", "--torque-delay estimate"),

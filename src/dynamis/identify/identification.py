@@ -167,7 +167,9 @@ class Plan:
         prepared = [prepare(log, processing, robot=self.robot) for log in logs]
         motions = [samples for found, _ in prepared for samples in found]
         sought = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
-        slow = slow_estimate(sought, self.slow, self._for_slow(processing)) if self.two_step else None
+        slow = (
+            slow_estimate(sought, self.slow, self._for_slow(processing)) if self.two_step else None
+        )
         known = self._described(sought) if slow is None else slow.known
         sought, known = with_loads(sought, motions, known)
         info = information(motions, sought, known=known)
@@ -217,7 +219,8 @@ class Plan:
     ) -> list[Finding]:
         """What is dubious about a fit: causes first, what they lead to last.
 
-        `auto`: whether every friction model was tried. Of findings of one level the first is the verdict's.
+        `auto`: whether every friction model was tried. Of findings of one level the first is the
+        verdict's.
         """
         robot, sought, x, info = self.robot, fit.unknowns, fit.x, fit.found.info
         feasible, joints = self.estimator.endswith("feasible"), robot.drive_names
