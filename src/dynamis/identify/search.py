@@ -32,6 +32,8 @@ SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least"
 LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
 FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
 MOVES = 3  # of the cut-off at last
+FEW = 5  # laws that are tried with delays of their own
+CLOSE = 1.3  # times the least error: a delay makes up for no more
 SURELY = 4.0  # standard deviations of a delay
 SMALL = 0.05  # of a step of the log: a delay that does not matter
 
@@ -230,13 +232,8 @@ class Search:
         return replace(how, cutoff=here)
 
     def _timed(self, how: Processing, model: FrictionModel, rotors: bool | None) -> Processing:
-        """Logged velocities or differences of positions, each with the delay that it shows."""
-        sources = [how.velocity]
-        if self.processing.velocity is None and all(x.qd is not None for x in self.logs):
-            sources.append("difference" if how.velocity == "log" else "log")
-        tried = [self._delayed(replace(how, velocity=x), model, rotors) for x in sources]
-        own, other = tried[0], tried[-1]
-        best = other if other.error < (1.0 - ALIKE) * own.error else own
+        """Logged velocities or differences of positions, with the delay they show; said."""
+        best, tried = self._in_time(how, model, rotors)
         self.choices = [x for x in self.choices if x.what not in (VELOCITIES, DELAY)]
         self.findings.clear()
         of = f"as logged, {model} law"
@@ -253,6 +250,17 @@ class Search:
             self.choices.append(Choice(DELAY, said, best.error, (("none", best.without),), of))
             self.findings.append(_delay_said(delay, best.deviation))
         return best.processing
+
+    def _in_time(
+        self, how: Processing, model: FrictionModel, rotors: bool | None
+    ) -> "tuple[DelayTried, list[DelayTried]]":
+        """The best source of the velocities, and all, each with the delay that it shows."""
+        sources = [how.velocity]
+        if self.processing.velocity is None and all(x.qd is not None for x in self.logs):
+            sources.append("difference" if how.velocity == "log" else "log")
+        tried = [self._delayed(replace(how, velocity=x), model, rotors) for x in sources]
+        own, other = tried[0], tried[-1]
+        return (other if other.error < (1.0 - ALIKE) * own.error else own), tried
 
     def _delayed(self, how: Processing, model: FrictionModel, rotors: bool | None) -> "DelayTried":
         """With the delay of the torque that is significant and makes the error no larger."""
@@ -284,7 +292,7 @@ class Search:
         named = chosen_among(self.robot, heated) if auto else [start]
         laws = [m.variants() if auto else [m] for m in named]
         count = sum(map(len, laws))
-        found: list[tuple[Score, FrictionModel, bool | None]] = []
+        found: list[Tried] = []
         k = 0
         for variants in laws:
             own: dict[bool | None, list[tuple[Score, FrictionModel]]] = {}
@@ -302,9 +310,33 @@ class Search:
         least = min(score.filtered for score, *_ in found)
         near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * least]
         score, law, rotors = min(near, key=lambda x: (len(x[0].x), x[0].filtered))
+        found = self._in_their_time(how, found, rotors) if auto else found
+        least = min(score.filtered for score, *_ in found)
+        near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * least]
+        score, law, rotors = min(near, key=lambda x: (len(x[0].x), x[0].filtered))
         self._say_law(found, law, rotors, score, len(both) > 1)
         scores = [(str(m), s.filtered) for s, m, r in found if r == rotors] if auto else []
         return law, rotors, sorted(scores, key=lambda x: x[1])
+
+    def _in_their_time(
+        self, how: Processing, found: "list[Tried]", rotors: bool | None
+    ) -> "list[Tried]":
+        """The best few laws with the velocities and the delay that each of them shows.
+
+        A delay looks like friction: it is seen only once the law is right.
+        """
+        ranked = sorted(found, key=lambda x: x[0].filtered)
+        best = [
+            x for x in ranked if x[2] == rotors and x[0].filtered < CLOSE * ranked[0][0].filtered
+        ]
+        again: list[Tried] = []
+        for _, model, _ in best[:FEW]:
+            in_time = self._in_time(how, model, rotors)[0]
+            score = self._score(in_time.processing, model, rotors)
+            if score is not None:
+                again.append((score, model, rotors))
+        models = [model for _, model, _ in again]
+        return [*again, *(x for x in found if x[1] not in models or x[2] != rotors)]
 
     def _say_law(
         self, found: Sequence[tuple[Score, FrictionModel, bool | None]], law: FrictionModel,
@@ -325,6 +357,9 @@ class Search:
             rest = tuple((words[not rotors], e) for e in other)
             choice = Choice("rotor inertias", words[bool(rotors)], score.filtered, rest, "filtered")
             self.choices.append(choice)
+
+
+Tried = tuple[Score, FrictionModel, bool | None]
 
 
 @dataclass(frozen=True)
