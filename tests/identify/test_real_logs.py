@@ -84,8 +84,10 @@ def tx40(data, compiled):
 def test_tx40_friction_as_published(tx40):
     published = json.loads((REFERENCE / "tx40_published.json").read_text())
     published = published["published_values_in_figaroh_config"]
+    how = dy.Processing(torque_delay=0.0)  # as published: without a delay of the torque
+    options = {"friction": "smooth", "processing": how, "held_out": False}
     for estimator in ("weighted", "feasible"):
-        found = dy.identify(*tx40, estimator=estimator, held_out=False)
+        found = dy.identify(*tx40, estimator=estimator, **options)
         value = dict(zip(found.names, found.values, strict=True))
         motor = value["joint_6.motor_viscous"]  # felt by joints 5 and 6 alike
         for j in range(1, 6):

@@ -1,6 +1,5 @@
 """Verdicts: wrong logs are told from good ones, with the reason; repeats from new motions."""
 
-import re
 import tracemalloc
 from dataclasses import replace
 
@@ -201,20 +200,19 @@ def test_the_headline_is_on_another_motion_or_says_that_there_is_none():
     assert bare.headline == "no figure, nothing was held out"
 
 
-def test_rotors_that_the_model_lacks_are_found_by_likelihood():
+def test_rotors_that_the_model_lacks_are_found():
     """The second link cannot stand for its rotor: its inertia turns with both joints."""
     log, options = log_of(ROBOT, size=0.8), {"friction": "asymmetric", "held_out": False}
     links = tuple(replace(link, drive=None) for link in ROBOT.model.links)
     bare = dy.Robot(replace(ROBOT.model, links=links))
     found = dy.identify(bare, log, **options)
-    assert found.verdict.level == "doubtful" and found.verdict.joints["joint1"].level == "good"
-    now, then = (float(x) for x in re.findall(r"([\d.]+) %", found.verdict.reason))
-    assert "joint2: " in found.verdict.reason and now > 5.0 and then < 1.0
-    assert found.verdict.remedy.startswith("rotors=True")
-    asked = dy.identify(bare, log, **options, rotors=True).verdict
-    assert f" {then:.1f} % of its torque is left over" in f" {asked.joints['joint2'].reason}"
-    assert "rotor" not in str(dy.identify(bare, log, **options, rotors=False).verdict)
-    assert dy.identify(bare, log_of(bare, size=0.8), **options).verdict.level == "good"
+    assert found.unknowns.rotors and found.verdict.level == "good"
+    (rotors,) = (x for x in found.choices if x.what == "rotor inertias")
+    assert rotors.chosen == "sought" and rotors.others[0][1] > 2.0 * rotors.error
+    without = dy.identify(bare, log, **options, rotors=False)
+    assert not without.unknowns.rotors and "rotor" not in str(without.verdict)
+    lighter = dy.identify(bare, log_of(bare, size=0.8), **options)
+    assert not lighter.unknowns.rotors and lighter.verdict.level == "good"
 
 
 def test_a_friction_model_that_is_chosen_already_is_not_advised():

@@ -16,7 +16,7 @@ from ..logs.log import Log
 from ..model.check.finding import Finding
 from .diagnose import DELAYED
 from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
-from .left_out import Instants, LeftOut, Rows, Score
+from .left_out import ENOUGH, Instants, LeftOut, Rows, Score
 from .processing import ESTIMATED, HIGHEST, Processing, noisy_velocities, of_the_motion
 from .unknowns import RIGID, Unknowns, unknowns
 
@@ -34,7 +34,7 @@ FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
 MOVES = 3  # of the cut-off at last
 FEW = 5  # laws that are tried with delays of their own
 CLOSE = 1.3  # times the least error: a delay makes up for no more
-SURELY = 4.0  # standard deviations of a delay
+SURELY = 6.0  # standard deviations of a delay
 SMALL = 0.05  # of a step of the log: a delay that does not matter
 
 
@@ -119,9 +119,8 @@ class Search:
             how = replace(how, torque_delay=0.0)
         rule = self._rule()
         begin = replace(how, cutoff=how.cutoff or rule, velocity=how.velocity or self._velocity())
-        if self._score(begin, start, self._first_rotors) is None:
-            decided = self.processing
-            return Decided(decided, start, self.rotors)
+        if not self._enough(begin, start) or not self._score(begin, start, self._first_rotors):
+            return Decided(self.processing, start, self.rotors)
         found = begin
         if how.cutoff is None:
             found = self._cutoff(found, start)
@@ -133,6 +132,12 @@ class Search:
             found = self._refined(found, law, rotors)
         found = replace(found, dead_zone=self.processing.dead_zone)
         return Decided(found, law, rotors, tuple(self.choices), tuple(scores), tuple(self.findings))
+
+    def _enough(self, how: Processing, model: FrictionModel) -> bool:
+        """Whether the logs have independent rows for more than the numbers of a law."""
+        seconds, sought = sum(x.duration for x in self.logs), self._unknowns(model, self.rotors)
+        rows = 2.0 * float(how.cutoff or 0.0) * seconds * sought.rows
+        return rows >= ENOUGH * len(sought)
 
     # what the rules say
 
