@@ -16,8 +16,8 @@ from ..logs.log import Log
 from ..model.check.finding import Finding
 from .diagnose import DELAYED
 from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
-from .left_out import ENOUGH, Instants, LeftOut, Rows, Score
-from .processing import ESTIMATED, HIGHEST, Processing, noisy_velocities, of_the_motion
+from .left_out import Instants, LeftOut, Rows, Score
+from .processing import ESTIMATED, HIGHEST, MULTIPLE, Processing, noisy_velocities, of_the_motion
 from .unknowns import RIGID, Unknowns, unknowns
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Search:
             how = replace(how, torque_delay=0.0)
         rule = self._rule()
         begin = replace(how, cutoff=how.cutoff or rule, velocity=how.velocity or self._velocity())
-        if not self._enough(begin, start) or not self._score(begin, start, self._first_rotors):
+        if not self._enough(start) or not self._score(begin, start, self._first_rotors):
             return Decided(self.processing, start, self.rotors)
         found = begin
         if how.cutoff is None:
@@ -133,11 +133,10 @@ class Search:
         found = replace(found, dead_zone=self.processing.dead_zone)
         return Decided(found, law, rotors, tuple(self.choices), tuple(scores), tuple(self.findings))
 
-    def _enough(self, how: Processing, model: FrictionModel) -> bool:
-        """Whether the logs have independent rows for more than the numbers of a law."""
+    def _enough(self, model: FrictionModel) -> bool:
+        """Whether the motion, of its own band, has as many independent rows as unknowns."""
         seconds, sought = sum(x.duration for x in self.logs), self._unknowns(model, self.rotors)
-        rows = 2.0 * float(how.cutoff or 0.0) * seconds * sought.rows
-        return rows >= ENOUGH * len(sought)
+        return 2.0 * self._rule() / MULTIPLE * seconds * sought.rows >= len(sought)
 
     # what the rules say
 
