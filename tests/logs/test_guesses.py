@@ -137,12 +137,10 @@ def test_names_as_they_are_documented_are_no_guess():
 # units
 
 
-def limited(kind="revolute"):
-    """Two joints that go 3.2 rad or 0.5 m to either side."""
+def limited():
+    """Two joints that go 1.6 rad to either side."""
     robot = two_links("j1", "j2")
-    if kind == "prismatic":
-        return dy.load("stanford")
-    return robot.with_limits("j1", limits=(-3.2, 3.2)).with_limits("j2", limits=(-3.2, 3.2))
+    return robot.with_limits("j1", limits=(-1.6, 1.6)).with_limits("j2", limits=(-1.6, 1.6))
 
 
 def test_degrees_by_the_limits_of_the_robot():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 MOST_DEGREES = 2 * 360.0  # a joint that goes further is on the side of a motor
-BEYOND = 1.5  # times its limits: positions so far out are in another unit
+BEYOND = 3.0  # times its limits: positions so far out are in another unit
 LONG = 20.0  # m: longer than the axes of arms
 STRONG = 5e4  # N m: more than the joints of arms have
 NEAR = 0.1  # how near the ratio of qd to the rate of q is to that of two units
@@ -77,7 +77,7 @@ def _positions(log: Log, slides: np.ndarray, limits: np.ndarray) -> list[str]:
 
 
 def _degrees(log: Log, turns: np.ndarray, largest: np.ndarray, limits: np.ndarray) -> bool:
-    """Whether angles are in degrees: beyond limits or turns in radians, within them in degrees."""
+    """Whether angles are in degrees: by qd, the limits of the robot, or how far most joints go."""
     if largest[turns].max() > MOST_DEGREES:
         return False
     rates = _ratios(log)[turns] if log.qd is not None else np.full(turns.sum(), np.nan)
@@ -89,7 +89,7 @@ def _degrees(log: Log, turns: np.ndarray, largest: np.ndarray, limits: np.ndarra
     if known.all():
         outside = bool((largest[turns] > BEYOND * limit).any())
         return outside and bool((np.radians(largest[turns]) <= 1.05 * limit).all())
-    return bool(largest[turns].max() > FAR and np.median(largest[turns]) > 2 * np.pi)
+    return bool(np.median(largest[turns]) > FAR)
 
 
 def _rates(log: Log, slides: np.ndarray, limits: np.ndarray) -> list[str]:
