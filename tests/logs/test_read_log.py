@@ -212,7 +212,7 @@ def test_default_names_with_a_sign_between(form):
             {"q": "positions", "tau": "torques", "current": "torques"},
             "tau and current, expected one",
         ),
-        ({"q": "positions"}, r"no 'tau' or 'tau1', \.\. for tau"),
+        ({"q": "positions", "tau": None}, r"no 'tau' or 'tau1', \.\. for tau"),
         ({"q": "n*", "tau": "torques"}, "numbers and names"),
         ({"q": "h*", "tau": "torques"}, "without holes"),
     ],
@@ -349,16 +349,20 @@ def test_wrong_units(units, words):
 
 
 def test_wrong_units_that_the_numbers_give_away():
+    """Degrees beside rad/s are found; angles beyond those of arms are asked about."""
     data = arrays()
-    data["q"], data["qd"] = np.rad2deg(data["q"]), data["qd"]
+    data["q"] = np.rad2deg(data["q"])
     log = read_log(data)
-    said(log, "are these degrees, or motor angles?", "warning")
-    assert "0.0175 times its size" in said(log, "qd1 is not the rate of q1", "warning")
+    assert "read as deg" in said(log, "q reaches", "warning")
+    same(log, arrays(), atol=1e-12)
     assert not read_log(arrays()).findings
     told = read_log(data, columns={"qd": None}, units={"q": "rad", "t": "s"})
     assert {*told.stated} == {"q", "t"} and "degrees" not in said(told, "q1 reaches", "note")
     with pytest.raises(OptionError, match="stated is 'q'"):
         replace(told, stated="q")
+    motors = read_log(dict(arrays(), q=arrays()["q"] * 900.0), columns={"qd": None})
+    said(motors, "are these degrees, or motor angles?", "warning")
+    said(read_log(dict(data, qd=arrays()["qd"] / 3)), "qd1 is not the rate of q1", "warning")
 
 
 def test_swapped_velocities_and_dead_sensors_are_noticed():
@@ -448,9 +452,14 @@ def test_epoch_in_seconds_is_taken_from_the_first():
 
 
 def test_stamps_that_cannot_be_seconds():
-    with pytest.raises(OptionError, match=r"step by 1e\+07 s.*\nhint: units="):
-        read_log(dict(arrays(), t=np.arange(200) * 10_000_000))
-    said(read_log(dict(arrays(), t=np.arange(200) * 5)), "step by 5 s", "warning")
+    with pytest.raises(OptionError, match=r"step by 1e\+13 s.*\nhint: units="):
+        read_log(dict(arrays(), t=np.arange(200) * 10**13))
+    for step, unit, size in ((5, "ms", 5e-3), (2000, "us", 2e-3), (10_000_000, "ns", 1e-2)):
+        log = read_log(dict(arrays(), t=np.arange(200) * step))
+        assert f"read as {unit}" in said(log, f"step by {step:.6g} s", "warning")
+        assert log.step == pytest.approx(size, rel=1e-12)
+    slow = read_log(dict(arrays(), t=np.arange(200) * 5), units={"t": "s"})
+    assert slow.step == 5.0
     milli = dict(arrays(t=T / 2), t=np.arange(200) * 5)
     assert read_log(milli, units={"t": "ms"}).findings == ()
 
@@ -948,7 +957,7 @@ GAINS = [14.87, 13.26, 11.13, 10.62, 11.03, 11.47]
 
 def test_ur10e_from_currents(data):
     path = data / "ur10e" / "excitation_30s.npz"
-    with pytest.raises(OptionError, match=r"motor currents are columns=dict\(current"):
+    with pytest.raises(OptionError, match="'i', gives currents, and a current is not a torque"):
         read_log(path)
     log = read_log(path, {"current": "i"}, drive_gains=GAINS, rows=(634, 3510))
     with np.load(path) as raw:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -101,13 +102,16 @@ def _plain_cell(text: str) -> str:
 
 
 @checked
-def league(folders: Any, estimators: Sequence[str] | None = None) -> League:
+def league(
+    folders: Any, estimators: Sequence[str] | None = None, ignore_hashes: bool = False
+) -> League:
     """Every estimator on every data set in some folders: the table of held-out errors.
 
     A data set is a file NAME.league.toml beside its logs (docs/league.md says what is in it), or a
     folder emps, lwr4, panda, tx40 or ur10e with the public logs of that arm. `estimators`: those of
     `dy.identify`, and "mujoco" for MuJoCo's system identification; all unless given. What fails has
-    the reason in its row, and the rest goes on.
+    the reason in its row, and the rest goes on: a data set, for one, whose definition gives the
+    SHA-256 of its files and finds others, unless `ignore_hashes`.
     """
     given = [path_of(x, "folders") for x in (folders if is_list(folders) else [folders])]
     if not given:
@@ -120,7 +124,8 @@ def league(folders: Any, estimators: Sequence[str] | None = None) -> League:
     sets, rows = found_in(given), []
     with stage("league", len(sets) * len(wanted)) as progress:
         for number, one in enumerate(sets):
-            rows += _rows(one, wanted, lambda k, n=number: progress(n * len(wanted) + k))
+            done = partial(_count, progress, number * len(wanted))
+            rows += _rows(one, wanted, ignore_hashes, done)
     return League(tuple(rows), machine())
 
 
@@ -135,10 +140,16 @@ def machine() -> str:
     return "; ".join([*words, f"Python {platform.python_version()}, NumPy {version('numpy')}"])
 
 
-def _rows(one: Dataset, wanted: Sequence[str], done: Callable[[int], None]) -> Iterator[LeagueRow]:
+def _count(progress: Callable[[int], None], before: int, done: int) -> None:
+    progress(before + done)
+
+
+def _rows(
+    one: Dataset, wanted: Sequence[str], ignore_hashes: bool, done: Callable[[int], None]
+) -> Iterator[LeagueRow]:
     """The rows of one data set."""
     try:
-        split = one.split()
+        split = one.split(ignore_hashes)
     except DynamisError as error:
         yield LeagueRow(
             one.name, "all", one.friction, "", "", note=f"not read: {_reason(error, one)}"

@@ -8,15 +8,18 @@ import numpy as np
 from tyro.conf import Positional, UseAppendAction, arg
 
 from ..errors import OptionError
-from ..robot import load
 from .arguments import SAVED, Json, RobotName, RunXacro, Word, check_pictures, listed, passive_names
-from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
+from .logs import FOLDER, IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
 LogFiles = Annotated[
     tuple[Path, ...],
     Positional,
-    arg(metavar="LOG [LOG ...]", help=f"Logs to identify from: {KINDS}", help_behavior_hint=""),
+    arg(
+        metavar="LOG [LOG ...]",
+        help=f"Logs to identify from: {KINDS} {FOLDER}",
+        help_behavior_hint="",
+    ),
 ]
 OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help_behavior_hint="")]
 
@@ -45,6 +48,7 @@ def run(
       dynamis identify arm.toml run.csv --validate other.csv --friction auto --report id.html
       dynamis identify panda run.npz --columns "t=times,q=positions,qd=velocities,tau=torques"
       dynamis identify panda rosbag2_folder --topic /joint_states
+      dynamis identify two_arms.urdf folder_of_logs --joints "left_*" --lock torso=0.1
       dynamis identify ur10e run.csv --columns current=i --gains 14.9,13.3,11.1,10.6,11,11.5
 
     Args:
@@ -80,10 +84,10 @@ def run(
     existing(*logs, *validate)
     if validate_window is not None and not validate:
         raise OptionError("--validate-window is for --validate", "give --validate LOG too")
-    arm = load(robot, run_xacro=run_xacro)
+    arm = reading.robot(robot, run_xacro)
     ours, others = span(window, "window"), span(validate_window, "validate-window")
-    training = [reading.log(path, arm, ours) for path in logs]
-    tests = [reading.log(path, arm, others) for path in validate]
+    training = reading.logs(logs, arm, ours)
+    tests = reading.logs(validate, arm, others)
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff,
         only=only, prior=prior, passive_friction=passive_names(passive_friction, arm),

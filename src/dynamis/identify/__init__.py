@@ -7,6 +7,7 @@ from ..lazy import callable_package, later
 if TYPE_CHECKING:
     from ..excite.design import excite
     from ..excite.excitation import Excitation
+    from ..logs.folder import read_logs
     from ..logs.log import Log
     from ..logs.read import read_log
     from .diagnose import LogError as LogError
@@ -25,6 +26,7 @@ __all__ = [
     "ESTIMATORS", "FRICTIONS", "DriveGains", "Estimate", "Excitation", "FrictionModel", "Log",
     "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing", "Validation", "Verdict",
     "excite", "identify", "identify_drive_gains", "identify_payload", "read_log",
+    "read_logs",
 ]  # fmt: skip
 
 __getattr__ = later(
@@ -38,7 +40,7 @@ __getattr__ = later(
         **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},
         **{"LogError": "diagnose", "Posterior": "posterior", "Verdict": "verdict"},
         **{"Excitation": ".excite.excitation", "excite": ".excite.design"},
-        **{"Log": ".logs.log", "read_log": ".logs.read"},
+        **{"Log": ".logs.log", "read_log": ".logs.read", "read_logs": ".logs.folder"},
     },
 )
 

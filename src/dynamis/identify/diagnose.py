@@ -11,6 +11,7 @@ from ..errors import DynamisError, counted
 from ..ik.driven import Motion, assembly
 from ..logs.checks import faults, without_spikes
 from ..logs.log import Log, interpolated
+from ..logs.units import sign_option
 from ..model.check.finding import Finding
 from .information import Information, condition, triangle, weighted
 from .processing import Processing, Samples, lowpass, resting
@@ -371,7 +372,7 @@ def torque_size(robot: "Robot", rows: Excerpt, unknowns: Unknowns) -> Iterator[F
     match = float((needed * tau).sum() / (a * b))
     if match < -0.5:
         what = "the torques have the opposite sign of what the robot as described needs"
-        yield Finding("error", "torques", what, "change their sign")
+        yield Finding("error", "torques", what, f"change their sign: {sign_option(['tau'])}")
     elif not 1.0 / OUT_OF_SCALE < b / a < OUT_OF_SCALE:
         what = f"the torques are {b / a:.3g} times what the robot as described needs"
         yield Finding("error", "torques", what, "check their unit, or the robot's masses")
@@ -431,13 +432,29 @@ def other_reading(
         yield Finding("warning", "gravity", what, remedy, (joints[joint],))
     elif far_better(arranged):
         what = f"with {change} {_fall(now, arranged)}"
-        yield Finding("error", "columns", what, "check their order and signs", who)
+        yield Finding("error", "columns", what, _repair(change, who, joints), who)
     elif gravity > DIFFERENT:
         remedy = "check the zeros of the joints, the base's orientation and the robot's masses"
         yield Finding("warning", "gravity", f"gravity as found {said}", remedy)
     elif gravity > SIMILAR:
         remedy = "check the zeros of the joints, if the robot's masses are known"
         yield Finding("note", "gravity", f"gravity as found {said}", remedy)
+
+
+TURNED = {  # what is of the other sign -> quantities of the log that turn it around
+    "the sign of the torque": ("tau",),
+    "the sign of the motion": ("q", "qd", "qdd"),
+    "the axis": ("q", "qd", "qdd", "tau"),
+}
+
+
+def _repair(change: str, who: Sequence[str], joints: Sequence[str]) -> str:
+    """What to do about columns that fit better changed; signs by the option of `read_log`."""
+    for words, quantities in TURNED.items():
+        if change.startswith(words):
+            option = sign_option(quantities, joints.index(who[0]), len(joints))
+            return f"check the sign: {option} turns it around"
+    return "check their order and signs"
 
 
 def _fall(now: np.ndarray, then: np.ndarray) -> str:
@@ -529,7 +546,8 @@ def driving_friction(
     for j in np.flatnonzero(power < -least):
         what = "its friction would drive it: the torque has the sign of the opposite motion"
         name = unknowns.robot.drive_names[j]
-        yield Finding("error", "torques", what, "change the sign of its torque", (name,))
+        option = sign_option(["tau"], int(j), len(power))
+        yield Finding("error", "torques", what, f"change the sign of its torque: {option}", (name,))
 
 
 DELAYS = np.arange(-0.1, 0.1001, 0.005)  # s, of the torque against the motion, that are tried
