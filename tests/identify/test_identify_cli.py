@@ -68,7 +68,7 @@ def test_tables_held_out_first(capsys):
     places = [said.out.index(x) for x in ("held out", "other: validation", "training, the")]
     assert places == sorted(places) and "verdict" in said.out[: places[0]]
     assert "% on other, a motion of another kind" in said.out[: places[0]]
-    assert "low-passed at" in said.out and "condition number" in said.out
+    assert "friction at rest" in said.out and "condition number" in said.out
     assert "joint1" in said.out and "all" in said.out
     assert said.out.lstrip().startswith("Torque error: ")
 

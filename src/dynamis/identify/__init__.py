@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..logs.read import read_log
     from .diagnose import LogError as LogError
     from .drive_gains import DriveGains, identify_drive_gains
+    from .error_split import ErrorSplit
     from .estimate import Estimate, Validation
     from .estimators import ESTIMATORS
     from .frictions import FRICTIONS, FrictionModel
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from .verdict import Verdict
 
 __all__ = [
-    "ESTIMATORS", "FRICTIONS", "DriveGains", "Estimate", "Excitation", "FrictionModel", "Log",
-    "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing", "Validation", "Verdict",
-    "excite", "identify", "identify_drive_gains", "identify_payload", "read_log",
-    "read_logs",
+    "ESTIMATORS", "FRICTIONS", "DriveGains", "ErrorSplit", "Estimate", "Excitation",
+    "FrictionModel", "Log", "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing",
+    "Validation", "Verdict", "excite", "identify", "identify_drive_gains", "identify_payload",
+    "read_log", "read_logs",
 ]  # fmt: skip
 
 __getattr__ = later(
@@ -34,6 +35,7 @@ __getattr__ = later(
     {
         **dict.fromkeys(("DriveGains", "identify_drive_gains"), "drive_gains"),
         **dict.fromkeys(("Estimate", "Validation"), "estimate"),
+        "ErrorSplit": "error_split",
         **dict.fromkeys(("FRICTIONS", "FrictionModel"), "frictions"),
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
         **dict.fromkeys(("PayloadObserver", "PayloadTrack"), "payload_observer"),

@@ -16,11 +16,13 @@ from ..logs.checks import spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from ..tables import text_table
+from .error_split import ErrorSplit, error_split, percent, together
 from .feasible import links_of, physical
-from .processing import Processing, Samples, checked_logs, lowpass, prepare, torque_of
+from .frictions import SLOW, SPEED
+from .processing import WIDEST, Processing, Samples, checked_logs, lowpass, prepare, torque_of
 from .repeats import MOSTLY, repeated
 from .unknowns import BESIDE_ROBOT, RIGID, Unknowns
-from .verdict import Verdict
+from .verdict import Comparison, Verdict, compared, coulomb_torques, validated
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -176,6 +178,45 @@ class Estimate:
     def headline(self) -> str:
         """The error on a motion of another kind than the training motion, or that there is none."""
         return headline(self.held_out)
+
+    @checked
+    def split(self, check: Validation | None = None) -> ErrorSplit:
+        """The error of a validation in its parts; without one that of the figure to quote.
+
+        `ErrorSplit`: noise of the torque signal, what the model leaves, friction at rest.
+        """
+        if check is None:
+            return self.comparison().split
+        cutoff = float(self.processing[0].cutoff or np.inf)
+        return error_split(check, cutoff, self._slow)
+
+    @cached_property
+    def _slow(self) -> np.ndarray:
+        """The speed of every joint below which it rests, as in the fit, (n,)."""
+        zone = self.processing[0].dead_zone or SLOW * SPEED
+        top = np.max([np.abs(x.speed).max(axis=0) for x in self.training], axis=0)
+        return np.where(top > 0.0, np.minimum(zone, WIDEST * top), zone)
+
+    def comparison(self, validations: Sequence[Validation] = ()) -> Comparison:
+        """What the figure to quote was found on: see `quoted`; the fitted rows if nothing else."""
+        check = quoted(self.held_out, validations)
+        if check is None:
+            return self._fitted
+        return Comparison(_where(check, self.held_out), self.split(check))
+
+    @property
+    def _fitted(self) -> Comparison:
+        """The rows that were fitted, of all logs together."""
+        return Comparison("the fitted rows", together([self.split(x) for x in self.training]))
+
+    def judged(self, validations: Sequence[Validation] = ()) -> Verdict:
+        """The verdict when further validations count too."""
+        others = [x for x in (self.held_out, *validations) if x is not None]
+        checks = [Comparison(_where(x, self.held_out), self.split(x)) for x in others]
+        coulomb = coulomb_torques(self.unknowns, self.values)
+        fresh = any(not x.is_repeat for x in others)
+        found = validated(self.verdict) if fresh else self.verdict
+        return compared(found, [self._fitted, *checks], self.comparison(validations), coulomb)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -333,15 +374,34 @@ class Estimate:
         return f"<p>{html.escape(repr(self))}</p>{self.verdict._repr_html_()}"
 
 
+def quoted(
+    held_out: Validation | None, validations: Sequence[Validation] = ()
+) -> Validation | None:
+    """The comparison whose error is the figure to quote; None where nothing was held out.
+
+    The worst of the validations that are no repeats, else what was held out; where every one is a
+    repeat the worst of the validations.
+    """
+    parts = [] if held_out is None else [held_out]
+    fresh = [[x for x in some if not x.is_repeat] for some in (validations, parts)]
+    for some in (*fresh, validations, parts):
+        if some:
+            return max(some, key=lambda x: x.relative_error_overall)
+    return None
+
+
 def headline(held_out: Validation | None, validations: Sequence[Validation] = ()) -> str:
-    """The figure to quote: of the first validation or of what was held out that is no repeat."""
-    parts = [*validations, *([] if held_out is None else [held_out])]
-    if not parts:
+    """The figure to quote in words: its error, on which motion."""
+    check = quoted(held_out, validations)
+    if check is None:
         return "no figure, nothing was held out"
-    check = next((x for x in parts if not x.is_repeat), parts[0])
-    where = "the part held out" if check is held_out else check.name or "another log"
-    error = f"{100 * check.relative_error_overall:.2f} % on {where}, {check.kind}"
+    where = _where(check, held_out)
+    error = f"{percent(check.relative_error_overall)} on {where}, {check.kind}"
     return f"no figure on a motion of another kind; {error}" if check.is_repeat else error
+
+
+def _where(check: Validation, held_out: Validation | None) -> str:
+    return "the part held out" if check is held_out else check.name or "another log"
 
 
 Torque = Callable[[Samples], np.ndarray]  # (N, n), what a model predicts

@@ -64,7 +64,6 @@ from .verdict import (
     leftover,
     noise_as_fitted,
     poor_joints,
-    validated,
     verdict,
 )
 
@@ -421,14 +420,11 @@ def _identified(
         asked=processing,
     )
     estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
-    if not held_out:
-        return estimate
 
     # a second fit without the last part, compared with that part
-    unseen = last_third(plan, logs)
-    if not unseen.is_repeat:
-        result = validated(result)
-    return replace(estimate, held_out=unseen, verdict=result)
+    if held_out:
+        estimate = replace(estimate, held_out=last_third(plan, logs))
+    return replace(estimate, verdict=estimate.judged())
 
 
 def _check_cutoff(processing: Processing, logs: Sequence[Log]) -> None:
