@@ -21,6 +21,7 @@ from .feasible import links_of, physical
 from .frictions import SLOW, SPEED
 from .processing import WIDEST, Processing, Samples, checked_logs, lowpass, prepare, torque_of
 from .repeats import MOSTLY, repeated
+from .search import Choice
 from .unknowns import BESIDE_ROBOT, RIGID, Unknowns
 from .verdict import Comparison, Verdict, compared, coulomb_torques, validated
 
@@ -168,11 +169,13 @@ class Estimate:
     training: tuple[Validation, ...]
     correlation: np.ndarray  # rows that count as one, per joint
     held_out: Validation | None = None
-    scores: Sequence[tuple[str, float]] = ()  # friction models by held-out error
+    scores: Sequence[tuple[str, float]] = ()  # friction models by error on blocks left out
+    choices: tuple[Choice, ...] = ()  # what the log decided, with what else was tried
     findings: tuple[Finding, ...] = ()
     verdict: Verdict = Verdict("doubtful", "not judged")
     logs: tuple[Log, ...] = field(default=(), repr=False)
-    asked: Processing = Processing()  # what the user chose: it holds for other motions too
+    asked: Processing = Processing()  # what the user chose
+    elsewhere: Processing = Processing()  # that and what the log decided: for other motions too
 
     @property
     def headline(self) -> str:
@@ -324,11 +327,12 @@ class Estimate:
         return replace(found, repeats=repeated(log, self.logs))
 
     def _how(self, log: Log) -> Processing:
-        """As in training; of another motion what the user left open is chosen anew."""
+        """As in training; of another motion what is still open is chosen anew."""
         for known, chosen in zip(self.logs, self.processing, strict=True):
             if log is known:
                 return chosen
-        return replace(self.asked, velocity=None if log.qd is None else self.asked.velocity)
+        how = self.elsewhere
+        return replace(how, velocity=None if log.qd is None else how.velocity)
 
     @checked
     def save(self, path: str | Path) -> Path:

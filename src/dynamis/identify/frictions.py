@@ -86,7 +86,7 @@ class FrictionModel:
 
 
 SPEED = 0.01  # rad/s or m/s
-TRIED = {"velocity": (0.003, 0.01)}
+TRIED = {"velocity": (0.001, 0.003, 0.01)}
 SLOW = 3.0  # of that speed: slower rows do not tell friction from rest
 ROOTED = ("viscous", "root", "coulomb", "offset")
 FRICTIONS: Mapping[str, FrictionModel] = {

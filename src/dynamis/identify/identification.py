@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,18 +44,18 @@ from .diagnose import (
 )
 from .estimate import Estimate, Validation, handed_over, validation
 from .estimators import FitProblem, Found, estimator_named, with_loads
-from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
+from .frictions import SLOW, chosen_among, friction_named
 from .information import (
     NEGLIGIBLE,
     Information,
     completed,
     information,
-    joined,
     told_apart,
     weighted,
 )
 from .processing import ESTIMATED, STILL, Processing, Samples, checked_logs, prepare
 from .repeats import MOSTLY, repeated
+from .search import Decided, Search
 from .unknowns import RIGID, Unknowns, passive_joints, unknowns
 from .verdict import (
     Leftover,
@@ -83,7 +82,6 @@ class Fit:
     problem: FitProblem
     found: Found
     processing: list[Processing]
-    scores: list[tuple[str, float]]
     slow: "SlowPart | None"
 
     @property
@@ -147,6 +145,7 @@ class Plan:
     friction: Any
     rotors: bool | None
     processing: Processing
+    asked: Processing  # what the caller chose of it
     estimator: str
     prior: float | Mapping[str, float] | None
     only: str | None
@@ -157,15 +156,9 @@ class Plan:
     shown: Stage = field(default_factory=partial(Stage, ""))
 
     def fit(self, logs: Sequence[Log]) -> Fit:
-        """Carry it out: an automatic friction is chosen from these logs alone."""
-        if not any(log.tau.any() for log in logs):  # nothing to scale by, forced or not
-            seconds = sum(log.duration for log in logs)
-            raise LogError(
-                f"every torque is zero in all {seconds:.4g} s to fit",
-                "check the columns of the torques, or cut off where there are none",
-            )
-        auto = is_word(self.friction, ("auto",))
-        model, scores = self._chosen(logs) if auto else (friction_named(self.friction), [])
+        """Carry it out."""
+        some_torque(logs)
+        model = friction_named(self.friction)
         processing = self.processing
         if processing.dead_zone is None:
             zone = SLOW * model.speed if model.columns else 0.0
@@ -173,7 +166,7 @@ class Plan:
         prepared = [prepare(log, processing, robot=self.robot) for log in logs]
         motions = [samples for found, _ in prepared for samples in found]
         sought = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
-        slow = slow_estimate(sought, self.slow, processing) if self.two_step else None
+        slow = slow_estimate(sought, self.slow, self._for_slow(processing)) if self.two_step else None
         known = self._described(sought) if slow is None else slow.known
         sought, known = with_loads(sought, motions, known)
         info = information(motions, sought, known=known)
@@ -181,20 +174,49 @@ class Plan:
         problem = FitProblem(motions, sought, info, self.prior, own, known)
         self.tell(f"fitted by {self.estimator}")
         found = estimator_named(self.estimator)(problem)
-        self.shown(self.shown.done + 1)
+        self.shown(self.shown.done + FIT)
         solution = replace(found.solution, x=completed(found.solution.x, known))
         sought = replace(sought, rigid=solution.x)  # as the robot that is handed over computes it
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
-        return Fit(replace(problem, unknowns=sought), found, chosen, scores, slow)
+        return Fit(replace(problem, unknowns=sought), found, chosen, slow)
+
+    def _for_slow(self, processing: Processing) -> Processing:
+        """Slow logs are filtered as their own motion says."""
+        return replace(processing, cutoff=self.asked.cutoff)
+
+    def decided(self, logs: Sequence[Log]) -> tuple["Plan", Decided]:
+        """The plan with what these logs decide, of what the caller left open."""
+        some_torque(logs)
+        search = Search(
+            robot=self.robot,
+            logs=logs,
+            processing=self.processing,
+            friction=self.friction,
+            rotors=self.rotors,
+            passive=self.passive,
+            threads=self.threads,
+            only=self.only is not None,
+            tell=self._tried,
+        )
+        found = search.run()
+        given = {"friction": found.friction, "rotors": found.rotors}
+        return replace(self, processing=found.processing, **given), found
+
+    def _tried(self, doing: str) -> None:
+        """Say what is tried, and that something was."""
+        self.tell(doing)
+        self.shown(self.shown.done + 1)
 
     def tell(self, doing: str) -> None:
         """Say what is being done."""
         self.shown.tell(f"identifying {self.robot.name}: {doing}")
 
-    def findings(self, fit: Fit, residual: Leftover, logs: Sequence[Log]) -> list[Finding]:
+    def findings(
+        self, fit: Fit, residual: Leftover, logs: Sequence[Log], auto: bool
+    ) -> list[Finding]:
         """What is dubious about a fit: causes first, what they lead to last.
 
-        Of findings of one level the first is the verdict's.
+        `auto`: whether every friction model was tried. Of findings of one level the first is the verdict's.
         """
         robot, sought, x, info = self.robot, fit.unknowns, fit.x, fit.found.info
         feasible, joints = self.estimator.endswith("feasible"), robot.drive_names
@@ -209,7 +231,7 @@ class Plan:
             found += self.rotors_tried(fit, rows, residual, logs)
         found += late_torque(sought, rows, max(log.step for log in logs))
         explained = {f.joints for f in found if f.where == "fit"}
-        poor = poor_joints(residual, joints, friction=not is_word(self.friction, ("auto",)))
+        poor = poor_joints(residual, joints, friction=not auto)
         found += [*unexplained(fit.info.misfit(x)), *(f for f in poor if f.joints not in explained)]
         found += not_exciting(sought, info, x, fit.known)
         found += few_rows(info.rows, fit.correlation, len(x))
@@ -237,58 +259,19 @@ class Plan:
             return None
         return np.where(np.isin(sought.kinds, RIGID), sought.values, np.nan)
 
-    def _chosen(self, logs: Sequence[Log]) -> tuple[FrictionModel, list[tuple[str, float]]]:
-        """The simplest friction model among those that predict unseen blocks of time best.
 
-        And every model's cross-validated relative error, best first.
-        """
-        processing = self.processing
-        if processing.dead_zone is None:  # one for all models
-            processing = replace(processing, dead_zone=SLOW * min(TRIED["velocity"]))
-        motions = [s for log in logs for s in prepare(log, processing, robot=self.robot)[0]]
-        scores = []
-        for named in compared_models(self.robot, logs):
-            tried = [(self._score(m, motions), m) for m in named.variants()]
-            scores.append(min(tried, key=lambda pair: pair[0]))
-        ranked = sorted(scores, key=lambda pair: pair[0])
-        near = [model for score, model in scores if score <= (1.0 + AS_GOOD) * ranked[0][0]]
-        chosen = min(near, key=lambda model: len(model.columns))
-        return chosen, [(str(model), score) for score, model in ranked]
-
-    def _score(self, model: FrictionModel, motions: Sequence[Samples]) -> float:
-        """Relative error on blocks left out in turn, of the rows that move, filtered."""
-        self.tell(f"friction {model}")
-        sought = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
-        sought, known = with_loads(sought, motions, self._described(sought))
-        parts = [
-            information([block], sought, known=known, method="gram") for block in _blocks(motions)
-        ]
-        residuals = torques = 0.0
-        for part in parts:
-            others = [p for p in parts if p is not part] or parts
-            residuals += float(part.residuals(weighted(joined(others)).x).sum())
-            torques += float(part.torques.sum())
-        self.shown(self.shown.done + 1)
-        return float(np.sqrt(residuals / max(torques, 1e-300)))
+FIT = 20  # trials of a search that take about as long as a fit
+TRIALS = 16  # of cut-offs, velocities and delays
 
 
-def compared_models(robot: "Robot", logs: Sequence[Log]) -> list[FrictionModel]:
-    """The models that "auto" compares on some logs."""
-    return chosen_among(robot, all(log.temperature is not None for log in logs))
-
-
-BLOCKS = 6  # of time, each left out once
-AS_GOOD = 0.05  # of the least error: models within it differ by chance
-
-
-def _blocks(motions: Sequence[Samples]) -> list[Samples]:
-    """Contiguous blocks of about the same length."""
-    share = sum(len(m) for m in motions) / BLOCKS
-    blocks: list[Samples] = []
-    for samples in motions:
-        edges = np.linspace(0, len(samples), max(1, round(len(samples) / share)) + 1).astype(int)
-        blocks += [samples.rows(a, b) for a, b in pairwise(edges)]
-    return blocks
+def some_torque(logs: Sequence[Log]) -> None:
+    """Refuse logs that give nothing to scale by, forced or not."""
+    if not any(log.tau.any() for log in logs):
+        seconds = sum(log.duration for log in logs)
+        raise LogError(
+            f"every torque is zero in all {seconds:.4g} s to fit",
+            "check the columns of the torques, or cut off where there are none",
+        )
 
 
 @checked
@@ -296,7 +279,7 @@ def identify(
     robot: "Robot",
     log: Any,
     *,
-    friction: Any = "smooth",
+    friction: Any = "auto",
     estimator: str = "feasible",
     method: str = "direct",
     slow: Any = None,
@@ -350,14 +333,15 @@ def identify(
     fits, what = 1 + held_out, f"identifying {robot.name}"
     models = []
     if is_word(friction, ("auto",)):
-        models = [x for m in compared_models(robot, logs) for x in m.variants()]
-        what += f": {len(models)} friction models compared"
-    with stage(what, fits * (len(models) + 1)) as shown:
+        heated = all(log.temperature is not None for log in logs)
+        models = [x for m in chosen_among(robot, heated) for x in m.variants()]
+    with stage(what, TRIALS + len(models) + fits * FIT, expected=1.0) as shown:
         plan = Plan(
             robot=robot,
             friction=friction,
             rotors=rotors,
             processing=processing,
+            asked=processing,
             estimator=estimator,
             prior=prior,
             only=only,
@@ -374,29 +358,35 @@ def _identified(
     plan: Plan, logs: Sequence[Log], method: str, held_out: bool, force: bool
 ) -> Estimate:
     """The estimate of a plan on logs, with what is dubious about both."""
-    robot, processing = plan.robot, plan.processing
+    robot = plan.robot
 
     # the logs by themselves
     findings = diagnose(robot, logs)
     if not force:
         refuse(findings, robot, "this is no log to identify from")
-    if processing.torque_delay == ESTIMATED:
+    if plan.processing.torque_delay == ESTIMATED:
         processing, delay_finding = _with_delay(plan, logs)
         plan = replace(plan, processing=processing)
         findings.append(delay_finding)
+
+    # what they decide, without what is held out
+    parts = Parts.of(logs) if held_out else None
+    auto = is_word(plan.friction, ("auto",))
+    plan, decided = plan.decided(logs if parts is None else parts.seen)
+    findings += decided.findings
 
     # the fit, and what its residuals show
     fit = plan.fit(logs)
     sought, x, full = fit.unknowns, fit.x, fit.found.full
     residual = leftover(fit.info, sought, x, noise_as_fitted(logs, fit.processing))
-    findings += plan.findings(fit, residual, logs)
+    findings += plan.findings(fit, residual, logs, auto)
     if not force:
         refuse(findings, robot, "this log would not give a model of this arm", residual)
     result = verdict(findings, robot.drive_names, residual)
     findings = [  # notes on what was replaced count for no verdict
         *reading_findings(logs, findings),
         *laws_replaced(robot, sought),
-        *velocities_replaced(logs, processing, fit.processing),
+        *([] if decided.choices else velocities_replaced(logs, plan.asked, fit.processing)),
         *findings,
     ]
 
@@ -413,17 +403,19 @@ def _identified(
         processing=tuple(fit.processing),
         training=tuple(validation(sought, x, one, chosen) for one, chosen in pairs),
         correlation=fit.correlation,
-        scores=tuple(fit.scores),
+        scores=decided.scores,
+        choices=decided.choices,
         findings=tuple(findings),
         verdict=result,
         logs=tuple(logs),
-        asked=processing,
+        asked=plan.asked,
+        elsewhere=plan.processing,
     )
     estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
 
     # a second fit without the last part, compared with that part
-    if held_out:
-        estimate = replace(estimate, held_out=last_third(plan, logs))
+    if parts is not None:
+        estimate = replace(estimate, held_out=parts.held_out(plan))
     return replace(estimate, verdict=estimate.judged())
 
 
@@ -477,24 +469,40 @@ def _with_delay(plan: Plan, logs: Sequence[Log]) -> tuple[Processing, Finding]:
     return replace(processing, torque_delay=delay), Finding("note", "torques", what, "nothing")
 
 
-def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
-    """Fit on the first two thirds of the time, compare on the contiguous last third.
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Logs that are seen, and the one that is held out, from `start` on: how much it repeats them.
 
-    Of several logs the last is held out that does not repeat the motion of the others.
+    Of one log that is the contiguous last third of the time; of several the last that does not
+    repeat the motion of the others.
     """
-    if len(logs) == 1:
-        early, late = logs[0].split(LAST_THIRD)
-        fit = plan.fit([early])
-        same = replace(plan.processing, cutoff=fit.processing[0].cutoff)
-        found = validation(fit.unknowns, fit.x, logs[0], same).between(late.t[0], late.t[-1])
-        return replace(found, repeats=repeated(late, [early]))
-    others = [[*logs[:k], *logs[k + 1 :]] for k in range(len(logs))]
-    repeats = [repeated(log, rest) for log, rest in zip(logs, others, strict=True)]
-    new = [k for k, share in enumerate(repeats) if share <= MOSTLY]
-    k = new[-1] if new else len(logs) - 1
-    fit = plan.fit(others[k])
-    found = validation(fit.unknowns, fit.x, logs[k], plan.processing)
-    return replace(found, repeats=repeats[k])
+
+    seen: Sequence[Log]
+    unseen: Log
+    start: float
+    repeats: float
+
+    @classmethod
+    def of(cls, logs: Sequence[Log]) -> "Parts":
+        """Those of some logs."""
+        if len(logs) == 1:
+            early, late = logs[0].split(LAST_THIRD)
+            return cls([early], logs[0], float(late.t[0]), repeated(late, [early]))
+        others = [[*logs[:k], *logs[k + 1 :]] for k in range(len(logs))]
+        repeats = [repeated(log, rest) for log, rest in zip(logs, others, strict=True)]
+        new = [k for k, share in enumerate(repeats) if share <= MOSTLY]
+        k = new[-1] if new else len(logs) - 1
+        return cls(others[k], logs[k], float(logs[k].t[0]), repeats[k])
+
+    def held_out(self, plan: Plan) -> Validation:
+        """A fit of what is seen, compared with the rest."""
+        fit, how = plan.fit(self.seen), plan.processing
+        if self.start > self.unseen.t[0]:  # as the part before it
+            how = replace(how, cutoff=fit.processing[0].cutoff)
+        found = validation(fit.unknowns, fit.x, self.unseen, how)
+        if self.start > self.unseen.t[0]:
+            found = found.between(self.start, float(self.unseen.t[-1]))
+        return replace(found, repeats=self.repeats)
 
 
 # the two-step method: friction and gravity from slow motions, then the rest

@@ -172,7 +172,7 @@ class Processing:
     rate: float | None = None
     every: int | None = None
     order: int = 4
-    torque_delay: float | str = 0.0
+    torque_delay: float | str | None = None
     spikes: str = "interpolate"
 
     def __post_init__(self) -> None:
@@ -188,7 +188,7 @@ class Processing:
             whole(self.every, "every")
         whole(self.order, "order", most=MOST_ORDER)
         choice(self.spikes, "spikes", SPIKES)
-        if not is_word(self.torque_delay, (ESTIMATED,)):
+        if self.torque_delay is not None and not is_word(self.torque_delay, (ESTIMATED,)):
             within = f"seconds from {-LATEST:g} to {LATEST:g}, or {ESTIMATED!r}"
             number(self.torque_delay, "torque_delay", within, lambda x: abs(x) <= LATEST)
 
@@ -196,7 +196,7 @@ class Processing:
     def resolved(self, log: Log) -> "Processing":
         """Every choice made for one log."""
         rate = self.rate or log.rate
-        cutoff = self.cutoff or min(MULTIPLE * band(log), HIGHEST * rate)
+        cutoff = self.cutoff or of_the_motion(log, rate)
         velocity = self.velocity or ("difference" if noisy_velocities(log, cutoff) else "log")
         if velocity == "log" and log.qd is None:
             raise OptionError("velocity='log', but the log has no velocities")
@@ -206,6 +206,7 @@ class Processing:
                 f"torque_delay is {ESTIMATED!r}, expected seconds", "only dy.identify estimates it"
             )
         chosen = {"cutoff": cutoff, "velocity": velocity, "rate": rate, "every": every}
+        chosen["torque_delay"] = self.torque_delay or 0.0
         return replace(self, dead_zone=self.dead_zone or 0.0, **chosen)
 
     def __str__(self) -> str:
@@ -236,6 +237,11 @@ def band(log: Log) -> float:
     share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
     bands = [f[np.argmax(s >= POWER)] for s in share.T]
     return float(max([*bands, f[min(1, len(f) - 1)]]))
+
+
+def of_the_motion(log: Log, rate: float) -> float:
+    """The cut-off (Hz) that suits a motion measured without noise."""
+    return min(MULTIPLE * band(log), HIGHEST * rate)
 
 
 def noisy_velocities(log: Log, cutoff: float) -> bool:

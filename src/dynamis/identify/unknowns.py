@@ -7,6 +7,7 @@ those of its drives, Z^T Y with Y that of the tree; friction of passive joints i
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -149,39 +150,58 @@ class Unknowns:
         if len(beside):
             columns[..., beside] = 0.0
             q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
-            self._set_thermal(columns, qd, temperature)
-            self._set_roots(columns, qd)
-            self._set_loads(columns, q, qd)
+            load = None
+            if self.rigid is not None and len(self.of_kind("load")):
+                rigid = self.of_kind(*RIGID)
+                torque = columns[..., rigid] @ self.rigid[rigid]
+                load = self.load_friction(q, qd, torque)
+            for k in beside:
+                columns[:, self.joints[k], k] = self._beside(k, qd, temperature, load)
         return columns
 
-    def _set_thermal(
-        self, columns: np.ndarray, qd: np.ndarray, temperature: np.ndarray | None
-    ) -> None:
-        """qd times the temperature above the reference."""
-        for k in self.of_kind("thermal"):
-            joint = self.joints[k]
-            row = self.row_of(joint)
-            if temperature is not None and row is not None:  # else at the reference
-                above = temperature[:, row] - self.references[joint]
-                columns[:, joint, k] = above * qd[:, joint]
+    def _beside(
+        self, k: int, qd: np.ndarray, temperature: np.ndarray | None, load: np.ndarray | None
+    ) -> np.ndarray | float:
+        """The column of an unknown that no robot has, in the row of its joint, (N,)."""
+        joint, kind = self.joints[k], self.kinds[k]
+        v, row = qd[:, joint], self.row_of(joint)
+        if kind == "root":  # |qd|^(1/3) with the sign of qd, smooth about rest
+            return v / np.cbrt(v * v + self.friction.speed**2)
+        if kind == "load":
+            return 0.0 if load is None else load[:, joint]
+        if temperature is None or row is None:  # at the reference
+            return 0.0
+        return (temperature[:, row] - self.references[joint]) * v
 
-    def _set_roots(self, columns: np.ndarray, qd: np.ndarray) -> None:
-        """|qd|^(1/3) with the sign of qd, smooth about rest."""
-        speed = self.friction.speed
-        for k in self.of_kind("root"):
-            v = qd[:, self.joints[k]]
-            columns[:, self.joints[k], k] = v / np.cbrt(v * v + speed * speed)
+    def load_friction(self, q: np.ndarray, qd: np.ndarray, rigid: np.ndarray) -> np.ndarray:
+        """The size of the rigid torque, shaped over velocity, (N, n)."""
+        torque = np.abs(rigid + self._fixed_rigid_torque(q, qd))
+        return self._loaded.load_shares(qd) / UNIT_LOAD * torque
 
-    def _set_loads(self, columns: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
-        """The size of the rigid torque, of the unknowns `rigid`, shaped over velocity."""
-        loads = self.of_kind("load")
-        if not len(loads) or self.rigid is None:
-            return
-        rigid = self.of_kind(*RIGID)
-        torque = np.abs(columns[..., rigid] @ self.rigid[rigid] + self._fixed_rigid_torque(q, qd))
-        shaped = self._loaded.load_shares(qd) / UNIT_LOAD * torque
-        for k in loads:
-            columns[:, self.joints[k], k] = shaped[:, self.joints[k]]
+    def friction_columns(
+        self, qd: np.ndarray, temperature: np.ndarray | None, load: np.ndarray | None
+    ) -> Iterator[tuple[int, int, np.ndarray]]:
+        """(unknown, joint, column (N,)) of friction, where it is not zero; without closures.
+
+        As `tree_regressor` has them, but far sooner; `load` (N, n) is that of `load_friction`.
+        """
+        torque = self._tree.kernel("friction_torque", parameters="argument")
+        for k in np.flatnonzero(~np.isin(self.kinds, RIGID)):
+            if self.kinds[k] in BESIDE_ROBOT:
+                column = self._beside(k, qd, temperature, load)
+                yield int(k), self.joints[k], np.broadcast_to(column, len(qd))
+                continue
+            found = torque(qd, self.pick[:, k])
+            for joint in np.flatnonzero(found.any(axis=0)):
+                yield int(k), int(joint), found[:, joint].copy()
+
+    def torque(
+        self, x: np.ndarray, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, kinds: Sequence[str]
+    ) -> np.ndarray:
+        """Torque of the unknowns of some kinds, parameters of robots, in the rows of all joints."""
+        kernel = self._tree.kernel("inverse_dynamics", parameters="argument")
+        some = np.isin(self.kinds, kinds)
+        return kernel(q, qd, qdd, self.pick[:, some] @ x[some])
 
     def fixed_torque(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
         """Torque of laws and springs that no unknown multiplies, (N, rows); 0.0: there are none."""
@@ -402,6 +422,7 @@ class _Parameters:
         return found
 
 
+@lru_cache(maxsize=8)
 def _base_parameters(robot: "Robot", rotors: bool) -> BaseParameters:
     """Base parameters of bodies and rotors, without springs and loads, with plain friction."""
     rigid = robot._with_model(**NO_FORCES)

@@ -1,0 +1,326 @@
+"""What the log decides: cut-off, source of the velocities, delay of the torque, friction, rotors.
+
+By the error on blocks of time left out in turn: first the cut-off and the velocities with a smooth
+law of friction, then the delay of the torque, then law and rotors, then the cut-off once more
+between its neighbours. What the caller gives stays.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arguments import is_word, strict
+from ..logs.log import Log
+from ..model.check.finding import Finding
+from .diagnose import DELAYED
+from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
+from .left_out import Instants, LeftOut, Rows, Score
+from .processing import ESTIMATED, HIGHEST, Processing, noisy_velocities, of_the_motion
+from .unknowns import RIGID, Unknowns, unknowns
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+ALIKE = 0.02  # of the error: cut-offs and velocities within it differ by chance
+AS_GOOD = 0.05  # of the least error: of friction models within it the simplest is taken
+SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least"
+LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
+FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
+MOVES = 3  # of the cut-off at last
+SURELY = 4.0  # standard deviations of a delay
+SMALL = 0.05  # of a step of the log: a delay that does not matter
+
+
+@strict
+@dataclass(frozen=True)
+class Choice:
+    """One thing that the log decided: `error` is that on blocks of time left out in turn.
+
+    `others` are what else was tried, with their errors; `why` this one was chosen.
+    """
+
+    what: str
+    chosen: str
+    error: float
+    others: tuple[tuple[str, float], ...] = ()
+    why: str = ""
+
+    def __str__(self) -> str:
+        said = f"{self.what} {self.chosen}: {_percent(self.error)}"
+        shown = [f"{name} {_percent(error)}" for name, error in self.others[:NAMED]]
+        if shown:
+            first, *rest = shown
+            name, _, error = first.rpartition(" ") if "%" not in first else _parted(first)
+            said += f"; {', '.join([f'{name} would give {error}', *rest])}"
+        return said + (f" ({self.why})" if self.why else "")
+
+
+NAMED = 4  # others that a line names
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    name, number, unit = text.rsplit(" ", 2)
+    return name, " ", f"{number} {unit}"
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:.3g} %"
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What the log decided: everything that a fit needs, the choices, errors by friction model."""
+
+    processing: Processing
+    friction: FrictionModel
+    rotors: bool | None
+    choices: tuple[Choice, ...] = ()
+    scores: tuple[tuple[str, float], ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(eq=False)
+class Search:
+    """The search on some logs; `tell` says what is tried, and that a step is done."""
+
+    robot: "Robot"
+    logs: Sequence[Log]
+    processing: Processing
+    friction: Any
+    rotors: bool | None
+    passive: Any
+    threads: int | None
+    only: bool  # friction alone
+    tell: Callable[[str], None]
+    choices: list[Choice] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    _tried: dict[Processing, LeftOut] = field(default_factory=dict)
+
+    def run(self) -> Decided:
+        """Decide in order; where the logs are too short for it, the rules of Processing decide."""
+        auto = is_word(self.friction, ("auto",))
+        start = friction_named("smooth" if auto else self.friction)
+        zone = self.processing.dead_zone
+        if zone is None:  # one for all laws
+            zone = SLOW * (min(TRIED["velocity"]) if auto else start.speed if start.columns else 0)
+        self.instants = Instants.of(self.logs, self.processing)
+        how = replace(self.processing, dead_zone=zone)
+        if how.torque_delay == ESTIMATED:
+            how = replace(how, torque_delay=0.0)
+        rule = self._rule()
+        begin = replace(how, cutoff=how.cutoff or rule, velocity=how.velocity or self._velocity())
+        if self._score(begin, start, self._first_rotors) is None:
+            decided = self.processing
+            return Decided(decided, start, self.rotors)
+        found = begin
+        if how.cutoff is None:
+            found = self._cutoff(found, start)
+        if how.velocity is None:
+            found = self._source(found, start)
+        delayed = self._delay(found, start)
+        law, rotors, scores = self._law(delayed, start)
+        found = delayed
+        if how.cutoff is None:
+            found = self._refined(found, law, rotors)
+        found = replace(found, dead_zone=self.processing.dead_zone)
+        return Decided(found, law, rotors, tuple(self.choices), tuple(scores), tuple(self.findings))
+
+    # what the rules say
+
+    def _rule(self) -> float:
+        """The cut-off of the rule: of several logs the highest."""
+        return max(of_the_motion(x, self.processing.rate or x.rate) for x in self.logs)
+
+    @property
+    def _highest(self) -> float:
+        return HIGHEST * min(self.processing.rate or x.rate for x in self.logs)
+
+    def _velocity(self) -> str | None:
+        """The source of velocities of the rule; None where logs differ."""
+        if any(x.qd is None for x in self.logs):
+            return None if any(x.qd is not None for x in self.logs) else "difference"
+        rule = [noisy_velocities(x, self.processing.cutoff or self._rule()) for x in self.logs]
+        return "difference" if all(rule) else "log"
+
+    @property
+    def _first_rotors(self) -> bool | None:
+        """Rotors until it is known whether they help."""
+        return self._may_have_rotors[-1]
+
+    @property
+    def _may_have_rotors(self) -> tuple[bool | None, ...]:
+        """Without and with rotors, as far as both are open."""
+        drives = any(link.drive is not None for link in self.robot.model.links)
+        if self.rotors is not None or self.only or drives or self.robot.model.closures:
+            return (self.rotors,)
+        return (False, True)
+
+    # scores
+
+    def _unknowns(self, model: FrictionModel, rotors: bool | None) -> Unknowns:
+        return unknowns(self.robot, model, rotors, self.threads, self.passive)
+
+    def _left_out(self, how: Processing) -> LeftOut:
+        if how not in self._tried:
+            self._tried = {how: LeftOut(Rows.of(self.logs, how, self.instants, self.robot), self.robot)}
+        return self._tried[how]
+
+    def _score(
+        self, how: Processing, model: FrictionModel, rotors: bool | None, start: Score | None = None
+    ) -> Score | None:
+        sought = self._unknowns(model, rotors)
+        known = None
+        if self.only:
+            known = np.where(np.isin(sought.kinds, RIGID), sought.values, np.nan)
+        return self._left_out(how).score(sought, known, start)
+
+    def _error(self, how: Processing, model: FrictionModel, rotors: bool | None) -> float:
+        """Infinite where there are too few rows."""
+        self.tell(f"cut-off {how.cutoff:.3g} Hz, velocities {SOURCES[how.velocity]}")
+        found = self._score(how, model, rotors)
+        return float("inf") if found is None else found.error
+
+    # the choices, in order
+
+    def _cutoff(self, how: Processing, model: FrictionModel) -> Processing:
+        """By octaves from the rule, down and up as long as the error falls."""
+        start = float(how.cutoff or 0.0)
+        tried = {start: self._error(how, model, self._first_rotors)}
+        for factor in (0.5, 2.0):
+            if min(tried.values()) < (1.0 - ALIKE) * tried[start]:
+                break
+            cutoff = start
+            while LOWEST * start <= cutoff * factor <= self._highest:
+                least, cutoff = min(tried.values()), cutoff * factor
+                tried[cutoff] = self._error(replace(how, cutoff=cutoff), model, self._first_rotors)
+                if tried[cutoff] > least:
+                    break
+        return replace(how, cutoff=self._least(tried, start))
+
+    def _least(self, tried: dict[float, float], near: float) -> float:
+        """The best, or of those that are about as good the nearest to another."""
+        good = [x for x, error in tried.items() if error <= (1 + ALIKE) * min(tried.values())]
+        return min(good, key=lambda x: abs(np.log(x / near)))
+
+    def _refined(self, how: Processing, law: FrictionModel, rotors: bool | None) -> Processing:
+        """Between the octaves, with the law that was chosen."""
+        here = float(how.cutoff or 0.0)
+        tried = {here: self._error(how, law, rotors)}
+        for _ in range(MOVES):
+            for cutoff in (here / FINER, min(here * FINER, self._highest)):
+                if not any(abs(cutoff / x - 1.0) < 0.01 for x in tried):
+                    tried[cutoff] = self._error(replace(how, cutoff=cutoff), law, rotors)
+            best = self._least(tried, here)
+            if best == here:
+                break
+            here = best
+        others = sorted((x, e) for x, e in tried.items() if x != here)
+        names = tuple((f"{x:.3g} Hz", e) for x, e in others if np.isfinite(e))
+        alike = min(tried.values()) < tried[here]
+        why = f"within {100 * ALIKE:.0f} % of the least, nearest to where the search began" if alike else ""
+        self.choices.insert(0, Choice("cut-off", f"{here:.3g} Hz", tried[here], names, why))
+        return replace(how, cutoff=here)
+
+    def _source(self, how: Processing, model: FrictionModel) -> Processing:
+        """Logged velocities or differences of positions."""
+        if any(x.qd is None for x in self.logs):
+            return how
+        tried = {
+            x: self._error(replace(how, velocity=x), model, self._first_rotors)
+            for x in (how.velocity, "difference" if how.velocity == "log" else "log")
+        }
+        own, other = tried
+        best = other if tried[other] < (1.0 - ALIKE) * tried[own] else own
+        rest = tuple((SOURCES[x], e) for x, e in tried.items() if x != best)
+        self.choices.append(Choice("velocities", SOURCES[best], tried[best], rest))
+        if best == "difference":
+            what = (
+                "the logged velocities were not used: differences of the filtered positions leave "
+                f"{_percent(tried[best])}, the logged ones {_percent(tried['log'])}"
+            )
+            remedy = "nothing; processing=dy.Processing(velocity='log') uses the logged ones"
+            self.findings.append(Finding("note", "velocities", what, remedy))
+        return replace(how, velocity=best)
+
+    def _delay(self, how: Processing, model: FrictionModel) -> Processing:
+        """A delay of the torque that is significant is taken into account, and said."""
+        asked = self.processing.torque_delay
+        if asked is not None or not self._left_out(how)._alone:
+            return replace(how, torque_delay=0.0 if asked is None else asked)
+        self.tell("delay of the torque")
+        found = self._score(how, model, self._first_rotors)
+        if found is None:
+            return replace(how, torque_delay=0.0)
+        rotors = found.unknowns if self.only else self._unknowns(model, self._first_rotors)
+        delay, deviation = self._left_out(how).delay(found, rotors)
+        step = max(x.step for x in self.logs)
+        least = max(SURELY * deviation, SMALL * step)
+        if not least < abs(delay) < max(DELAYED, step):
+            return replace(how, torque_delay=0.0)
+        then = replace(how, torque_delay=delay)
+        error = self._error(then, model, self._first_rotors)
+        if error > found.error:
+            return replace(how, torque_delay=0.0)
+        said = f"{1e3 * delay:.2g} +- {1e3 * deviation:.1g} ms"
+        self.choices.append(Choice("delay of the torque", said, error, (("none", found.error),)))
+        late = "after" if delay > 0.0 else "before"
+        what = (
+            f"the torque was logged {1e3 * abs(delay):.2g} +- {1e3 * deviation:.1g} ms {late} the "
+            "positions: that is taken into account"
+        )
+        remedy = "nothing; processing=dy.Processing(torque_delay=0) takes it as logged"
+        self.findings.append(Finding("note", "torques", what, remedy))
+        return then
+
+    def _law(
+        self, how: Processing, start: FrictionModel
+    ) -> tuple[FrictionModel, bool | None, list[tuple[str, float]]]:
+        """The law of friction and whether there are rotors: the simplest within 5 %."""
+        auto, both = is_word(self.friction, ("auto",)), self._may_have_rotors
+        if not auto and len(both) == 1:
+            return start, both[0], []
+        heated = all(x.temperature is not None for x in self.logs)
+        named = chosen_among(self.robot, heated) if auto else [start]
+        laws = [(m, m.variants()) for m in named] if auto else [(start, [start])]
+        count = sum(len(x) for _, x in laws)
+        found: list[tuple[Score, FrictionModel, bool | None]] = []
+        k = 0
+        for _, variants in laws:
+            own: dict[bool | None, list[tuple[Score, FrictionModel]]] = {}
+            for model in variants:
+                k += 1
+                self.tell(f"friction {model}, {k} of {count}")
+                for rotors in both:
+                    score = self._score(how, model, rotors)
+                    if score is not None:
+                        own.setdefault(rotors, []).append((score, model))
+            for rotors, tried in own.items():
+                found.append((*min(tried, key=lambda x: x[0].error), rotors))
+        least = min(score.filtered for score, *_ in found)
+        near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * least]
+        score, law, rotors = min(near, key=lambda x: (len(x[0].x), x[0].filtered))
+        self._say_law(found, law, rotors, score, len(both) > 1)
+        scores = [(str(m), s.filtered) for s, m, r in found if r == rotors] if auto else []
+        return law, rotors, sorted(scores, key=lambda x: x[1])
+
+    def _say_law(
+        self, found: Sequence[tuple[Score, FrictionModel, bool | None]], law: FrictionModel,
+        rotors: bool | None, score: Score, open_rotors: bool,
+    ) -> None:  # fmt: skip
+        """The choices of law and rotors, with what the others give."""
+        same = [(str(m), s.filtered) for s, m, r in found if r == rotors and m is not law]
+        least = min(s.filtered for s, *_ in found)
+        if same:
+            why = "" if score.filtered <= least else SIMPLEST
+            others = tuple(sorted(same, key=lambda x: x[1]))
+            self.choices.append(Choice("friction", str(law), score.filtered, others, why))
+        if open_rotors:
+            words = {True: "sought", False: "not sought"}
+            other = [s.filtered for s, m, r in found if m.name == law.name and r != rotors]
+            rest = tuple((words[not rotors], e) for e in other)
+            self.choices.append(Choice("rotor inertias", words[bool(rotors)], score.filtered, rest))
+
+
+SOURCES = {"log": "as logged", "difference": "by differences", None: "by the rule"}
