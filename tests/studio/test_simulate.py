@@ -26,6 +26,9 @@ from dynamis.studio.server.session import MOST_RUNS, Results
 
 from .conftest import Tab
 
+STROKES = """label => Object.values(window.__viserTestpoints.uplots).flatMap(
+    ({chart}) => chart.series.filter((x) => x.label === label).map((x) => x.stroke(chart, 1)))"""
+
 
 def playing():
     return [t for t in threading.enumerate() if t.name.startswith("studio")]
@@ -272,5 +275,7 @@ def test_a_stiffness_that_is_typed_bends_in_the_next_run(browser, studio):
     tab.says("Deflections, motor less joint (rad, m)")
     tab.says("Motors of elastic joints (rad, m)")
     tab.until(lambda: tab.page.locator(".uplot canvas").count() == 5)
+    strokes = tab.page.evaluate(STROKES, "joint2")
+    assert len(strokes) == 5 and len(set(strokes)) == 1  # a joint has one colour in all charts
     assert tab.errors == []
     tab.close()

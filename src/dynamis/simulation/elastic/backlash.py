@@ -52,7 +52,8 @@ def flank(x: "ElasticGear", shorter: bool, q: Scalars, qd: Scalars, h: Any, fn: 
     found: Any = 0.0
     for side in (1.0, -1.0):
         s, rate = side * d - b, side * v
-        touching = (s > TOUCHING) + (s >= -TOUCHING) * (s <= TOUCHING) * (rate <= REBOUND)
+        goes = rate <= REBOUND if shorter else rate >= 0.0
+        touching = (s > TOUCHING) + (s >= -TOUCHING) * (s <= TOUCHING) * goes
         if shorter:
             touching = touching * (h * (rate + REBOUND) + fn.max(s, 0.0) >= 0.0)
         found = fn.select(touching > 0.0, side, found)
