@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 import tomllib
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -11,12 +12,14 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.bench import sysid
+from dynamis.bench import figaroh, sysid
 from dynamis.bench.datasets import ENDING, SHIPPED, dataset, file_hash, found_in
 from dynamis.bench.league import COLUMNS, League, LeagueRow, league
 from dynamis.cli import main
 from dynamis.errors import DynamisError, FileError, MissingPackageError, OptionError
-from dynamis.identify import ESTIMATORS
+from dynamis.identify import ESTIMATORS, Processing
+from dynamis.identify.estimate import beside
+from dynamis.identify.processing import prepare
 
 NOISE = 0.02  # of the torque, each joint
 PLAIN = """
@@ -226,6 +229,40 @@ def test_parameters_change_nothing_where_they_start(name):
     state = np.random.default_rng(0).uniform(-1, 1, (3, 20, robot.n))
     described, written = (sysid._torques(mujoco, m, robot.joint_names, *state) for m in models)
     assert np.abs(written - described).max() < 1e-9 * np.abs(described).max()
+
+
+@pytest.mark.parametrize("name", ["figaroh", "figaroh-weighted"])
+def test_figaroh_finds_the_arm_too(name, folder):
+    """No more than noise is left over, though friction that the arm has not is sought too."""
+    pytest.importorskip("figaroh")
+    rows = league(folder, ["ordinary", name]).rows
+    for ours, theirs in zip(rows[::2], rows[1::2], strict=True):
+        assert (ours.estimator, theirs.estimator) == ("ordinary", name)
+        assert theirs.physical is None and "base parameters from" in theirs.note
+        assert theirs.test_error == pytest.approx(ours.test_error, rel=0.1)
+        assert theirs.training_error == pytest.approx(ours.training_error, rel=0.02)
+
+
+def test_figaroh_seeks_what_ours_seeks(tmp_path):
+    """Bodies, friction and offsets of an arm with a sliding joint, from the torques of a motion."""
+    pytest.importorskip("figaroh")
+    robot = dy.load("stanford").with_friction(viscous=0.4, coulomb=0.7)
+    log = motion(robot, 0.0)
+    log = replace(log, tau=log.tau + 0.3)
+    samples, _ = prepare(log, Processing(dead_zone=0.01))
+    found = figaroh.fit(robot, samples, rotors=False, weighted=True)
+    other = motion(robot, 0.4)
+    check = beside(found.torque, robot, other, Processing())
+    clean = check.measured + 0.3 - check.predicted
+    assert np.linalg.norm(clean) < 0.05 * np.linalg.norm(check.measured)
+
+
+def test_without_figaroh_the_row_says_so(folder, monkeypatch):
+    for name in ("figaroh", "figaroh.tools.regressor"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (row,) = league(folder / "below", ["figaroh"]).rows
+    assert row.test_error is None
+    assert row.note.startswith("not run: FIGAROH's identification needs the package figaroh")
 
 
 def test_without_its_packages_the_row_says_so(folder, monkeypatch):

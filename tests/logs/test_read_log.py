@@ -1117,6 +1117,23 @@ def test_single_cells_of_matlab_files_are_looked_into(tmp_path):
         np.testing.assert_array_equal(found.read("log.c"), q)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_arrays_of_structs_are_counted_from_one(tmp_path, packed):
+    scipy_io, path, data = pytest.importorskip("scipy.io"), tmp_path / "run.mat", arrays()
+    joints = np.array(
+        [[(data["q"][:, k], {"Trq": data["tau"][:, k]}) for k in range(2)]],
+        dtype=[("pos", object), ("meas", object)],
+    )
+    many = np.array([[(np.zeros(2),)] * 65], dtype=[("pos", object)])
+    written = {"t": data["t"], "joint": joints, "other": many}
+    scipy_io.savemat(path, written, do_compression=packed)
+    found = read_matlab(path, Allowance("", 1e9)).names
+    assert found == ("t", "joint(1).pos", "joint(1).meas.Trq", "joint(2).pos", "joint(2).meas.Trq")
+    same(read_log(path), {x: data[x] for x in ("t", "q", "tau")})
+    named = {"q": ["joint(2).pos", "joint(1).pos"], "tau": "joint(*).meas.Trq"}
+    same(read_log(path, named), {"q": data["q"][:, ::-1], "tau": data["tau"]})
+
+
 def test_a_struct_with_two_fields_of_a_name_is_refused_where_it_is_asked_for(tmp_path):
     """MATLAB writes none; such a file was refused as a whole."""
     scipy_io, path = pytest.importorskip("scipy.io"), tmp_path / "run.mat"

@@ -43,7 +43,8 @@ def run(
 
     Args:
         estimators: Those to run (default: all): ordinary (plain least squares), weighted, robust,
-            total, instrumental, feasible, robust-feasible, mujoco (MuJoCo's system identification).
+            total, instrumental, feasible, robust-feasible, mujoco (MuJoCo's system identification),
+            figaroh and figaroh-weighted (FIGAROH's).
         ignore_hashes: Run also on files whose SHA-256 is not that of the definition.
         output: Also write a page of documentation to this .md.
         markdown: Print a Markdown table instead.

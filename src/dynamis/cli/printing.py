@@ -124,6 +124,7 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"^safe_damping (?=is|has)", "--safe-damping "),
     (r"\b(safe|velocity)=\"(\w+)\"", r"--\1 \2"),
     (r"\bsafe_damping=\"(\w+)\"", r"--safe-damping \1"),
+    (r"(?<!\S)drive_gains=\[\.\.\.\]", "--gains NUMBER,.."),
     (r"(?<!\S)drive_gains(?![\w.])", "--gains"),
     (r"\btopic=\('([^']*)', '([^']*)'\)", r"--topic \1,\2"),
     (r"\btopic=(?![\w(])", "--topic"),
