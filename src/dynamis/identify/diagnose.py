@@ -14,7 +14,7 @@ from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from .information import Information, condition, triangle, weighted
 from .processing import Processing, Samples, lowpass, resting
-from .trials import DRIVES, TILTED, Tilt, tilted_base
+from .trials import DRIVES, TILTED, Tilt, relative_misfits, tilted_base
 from .unknowns import Unknowns
 from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
@@ -398,7 +398,8 @@ def other_reading(
 ) -> Iterator[Finding]:
     """Whether columns changed places or signs, or a joint its zero: then the log fits far better.
 
-    Or the base was tilted: `tilt` is the fit under the gravity that explains most.
+    Or the base was tilted (`tilt` is the fit under the gravity that explains most), or a spring
+    holds a joint.
 
     Readings are compared by their likelihood, the residuals of every joint normal with a deviation
     of its own: by the product of the joints' misfits, none counted below what is little next to the
@@ -432,6 +433,12 @@ def other_reading(
     tilted = tilt is not None and tilt.angle > TILTED and far_better(tilt.misfits)
     if tilt is not None and tilted and gain(tilt.misfits) > CLEARLY * others:
         yield tilted_base(tilt, _fall(now, tilt.misfits, joints))
+        return
+    sprung, holder = _with_springs(robot, unknowns, rows, tau)
+    if far_better(sprung) and gain(sprung) > CLEARLY * others:
+        what = f"a spring or a counterbalance on it is tried: {_fall(now, sprung, joints)}"
+        remedy = f"robot.with_spring(dy.Spring(kind='torsion', joint='{joints[holder]}'))"
+        yield Finding("warning", "gravity", what, remedy, (joints[holder],))
         return
     if gain(turned) >= gain(arranged) and (far_better(turned) or differs):
         what = f"it seems to read {np.degrees(angle):.0f} degrees too much: "
@@ -483,6 +490,21 @@ def _arrangements(
         yield rows.misfits(unknowns, turned), f"the sign of the torque of {name} changed", who
         yield other.misfits(unknowns, tau), f"the sign of the motion of {name} changed", who
         yield other.misfits(unknowns, turned), f"the axis of {name} reversed", who
+
+
+def _with_springs(
+    robot: "Robot", unknowns: Unknowns, rows: Excerpt, tau: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Misfits (n,) with a torsion spring on the joint where it explains most, and that joint."""
+    both = rows.columns(unknowns, tau[..., None])
+    found = [(rows.misfits(unknowns, tau), 0)]
+    for j, k in enumerate(robot.driven):
+        if robot.joint_kinds[k] == "revolute":
+            spring = np.zeros((*tau.shape, 1))
+            spring[:, j, 0] = rows.q[:, j] * rows.weight[:, j]
+            A = np.concatenate([both[..., :-1], spring], axis=-1)
+            found.append((relative_misfits(A, both[..., -1])[0], j))
+    return min(found, key=lambda x: float(np.log(x[0] + 1e-9).sum()))
 
 
 def _other_zero(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 G = 9.81  # m/s^2
 ROWS = 150  # that a tilt is tried on
 STEPS = (0.4, 0.2, 0.1, 0.05, 0.025)  # rad, of the search for a direction
+AS_DESCRIBED = 0.1  # of the misfits' product per rad: what shows no direction leaves it described
 TILTED = np.radians(5.0)  # a base that is tilted less is described well enough
 DRIVES = 0.05  # of the size of torque times speed: friction that feeds in more has a wrong sign
 MOST_JOINTS = 0.8  # of the joints are driven: time or all signs are wrong
@@ -106,7 +107,7 @@ class Tilts:
         size = float(np.linalg.norm(self.described)) or G
 
         def score(tilt: Tilt) -> float:
-            return float(np.log(tilt.misfits + 1e-9).sum())
+            return float(np.log(tilt.misfits + 1e-9).sum()) + AS_DESCRIBED * tilt.angle
 
         grid = [np.array(x, dtype=float) for x in product((-1, 0, 1), repeat=3) if any(x)]
         now = self.tried(self.described)
@@ -233,6 +234,8 @@ FITS = 0.3  # of the torque is left by the described masses at most, under the r
 FAR_BETTER = 3.0  # times the product of the joints' misfits
 HALVED = 0.6  # of the misfit of a joint is left, of at least one
 SHOWN = 0.4  # of a joint's torque at least is explained by its masses alone where they show
+EXPECTED = 0.05  # of a torque at least is what the described masses need
+ALIKE = 1.5  # times: factors of joints that differ by less have one cause
 FACTOR = 1.7  # a torque that is so many times the described one is worth a word
 ANGLES = np.radians([30.0, 60.0, 90.0, 120.0, 150.0, 180.0])
 LEAST_MISFIT = 0.02
@@ -255,10 +258,10 @@ class Described:
 
     def fit(
         self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, tau: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Misfits (n,), the same without bodies, and s (n,)."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Misfits (n,), the same without bodies, s (n,), and the size of s rigid for s = 1 (n,)."""
         rigid, weight = self.rigid(q, qd, qdd), self.rows.weight
-        with_, without, scale = np.empty((3, tau.shape[1]))
+        with_, without, scale, share = np.empty((4, tau.shape[1]))
         for j in range(tau.shape[1]):
             w, v = weight[:, j], qd[:, j]
             columns = np.stack([v, np.tanh(v / FASTEST), np.ones_like(v), qdd[:, j]], axis=1)
@@ -268,7 +271,8 @@ class Described:
             scale[j] = max(0.0, float(r @ b) / max(float(r @ r), 1e-300))
             without[j] = np.linalg.norm(b) / size
             with_[j] = np.linalg.norm(b - scale[j] * r) / size
-        return with_, without, scale
+            share[j] = np.linalg.norm(r) / size
+        return with_, without, scale, share
 
     def readings(
         self, turning: Sequence[int]
@@ -304,7 +308,7 @@ def as_described(robot: "Robot", rows: "Excerpt") -> Iterator[Finding]:
         return
     try:
         told = Described(robot, rows, rows.torque())
-        now, without, scale = told.fit(rows.q, rows.qd, rows.qdd, told.tau)
+        now, without, scale, expected = told.fit(rows.q, rows.qd, rows.qdd, told.tau)
     except (DynamisError, TypeError):
         return  # a symbol without a value
     sizes = np.linalg.norm(told.tau * rows.weight, axis=0)
@@ -332,6 +336,7 @@ def as_described(robot: "Robot", rows: "Excerpt") -> Iterator[Finding]:
             return
     share = np.sqrt(np.maximum(without**2 - now**2, 0.0))  # of the torque, that masses explain
     shown = (share > SHOWN) & (now < FITS) & (sizes > LITTLE * sizes.max())
+    shown &= expected > EXPECTED
     yield from _factors(robot, scale, shown)
 
 
@@ -349,7 +354,8 @@ def _factors(robot: "Robot", scale: np.ndarray, shown: np.ndarray) -> Iterator[F
         return
     middle = float(np.median(scale[known]))
     remedy = "check unit, gear ratio and drive gain of the torque, or the described masses"
-    if len(known) > 1 and not 1.0 / FACTOR < middle < FACTOR:
+    alike = scale[known].max() < ALIKE * scale[known].min()
+    if len(known) > 1 and alike and not 1.0 / FACTOR < middle < FACTOR:
         what = f"all torques are about {middle:.2g} times what the described masses need"
         yield Finding("warning", "description", what, remedy)
     for j in known if len(known) > 2 else ():
