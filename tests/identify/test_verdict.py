@@ -393,6 +393,15 @@ def test_what_a_comparison_misses_counts(check, coulomb, levels):
         assert (own.level == "good") != bool(own.remedy)
 
 
+def test_a_part_held_out_is_of_another_fit():
+    """The model handed over was fitted on it too: what is missed there is not seen, no worse."""
+    for name in ("1324 %", "half of all"):
+        check = replace(SPLITS[name][0], refitted=True)
+        found = compared(verdict([], ["a", "b"], FITTED), [check], check, np.zeros(2))
+        assert found.level == "not seen", found
+        assert {x.level for x in found.joints.values()} <= {"good", "doubtful", "not seen"}
+
+
 def test_comparisons_make_no_verdict_better():
     worst = Finding("error", "columns", "swapped", "swap them", ("b",))
     first = verdict([worst], ["a", "b"], FITTED)

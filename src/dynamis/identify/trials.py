@@ -236,6 +236,7 @@ HALVED = 0.6  # of the misfit of a joint is left, of at least one
 SHOWN = 0.4  # of a joint's torque at least is explained by its masses alone where they show
 EXPECTED = 0.05  # of a torque at least is what the described masses need
 ALIKE = 1.5  # times: factors of joints that differ by less have one cause
+ALL = 1.9  # times the described torques are all torques: a payload makes less of it
 FACTOR = 1.7  # a torque that is so many times the described one is worth a word
 ANGLES = np.radians([30.0, 60.0, 90.0, 120.0, 150.0, 180.0])
 LEAST_MISFIT = 0.02
@@ -355,7 +356,7 @@ def _factors(robot: "Robot", scale: np.ndarray, shown: np.ndarray) -> Iterator[F
     middle = float(np.median(scale[known]))
     remedy = "check unit, gear ratio and drive gain of the torque, or the described masses"
     alike = scale[known].max() < ALIKE * scale[known].min()
-    if len(known) > 1 and alike and not 1.0 / FACTOR < middle < FACTOR:
+    if len(known) > 1 and alike and not 1.0 / ALL < middle < ALL:
         what = f"all torques are about {middle:.2g} times what the described masses need"
         yield Finding("warning", "description", what, remedy)
     for j in known if len(known) > 2 else ():
