@@ -146,7 +146,7 @@ def wrong_logs(data):
     cases = [(name, arm, made(log)) for name, made in WRONG.items()]
     cases += [(f"described {name}", arm.with_gravity(g), log) for name, g in TILTED.items()]
     for name, described, wrong in cases:
-        verdict, found = judged(described, wrong, **options)
+        verdict, found = judged(described, wrong, friction="smooth", **options)
         error = found and f"{100 * found.training[0].relative_error_overall:.2f} %"
         print(f"| {name} | {verdict.level} | {verdict.reason} | {error or 'refused'} |", flush=True)
 
@@ -249,7 +249,7 @@ def good_pieces(data, count, figure):
     real = list(pieces(data))
     for name, arm, log, options in [*real, *random_pieces(count - len(real))]:
         begun = time.perf_counter()
-        verdict, found = judged(arm, log, **options)
+        verdict, found = judged(arm, log, friction="smooth", **options)
         error = np.nan if found is None else found.training[0].relative_error_overall
         rows.append((name, verdict, error))
         if verdict.level != "good":
