@@ -17,7 +17,7 @@ import dynamis as dy
 from dynamis.errors import DynamisError, FileError, OptionError, ShapeError
 from dynamis.identify import read_log
 from dynamis.lazy import install_command
-from dynamis.logs.checks import without_spikes
+from dynamis.logs.checks import events, spikes, without_spikes
 from dynamis.logs.matlab import read_matlab
 from dynamis.logs.source import read_text
 from dynamis.logs.table import LARGEST, MOST_COLUMNS, Allowance
@@ -397,6 +397,38 @@ def test_spikes_wrapped_angles_and_corrupt_rows_are_said():
     assert not changed("tau", slice(100, 110), 1, 50.0).findings  # it lasts: a signal
     wrapped = read_log({"t": t, "q": (q + np.pi) % (2 * np.pi) - np.pi, "tau": tau})
     assert "q1 jumps by up to 6.2" in said(wrapped, "the angle is wrapped", "warning")
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_a_spike_with_a_pulse_of_the_velocity_is_an_event(logged):
+    """A contact moves the joint: it is not interpolated away. A sensor that fails does not."""
+    t, rng = np.arange(4000) / 500.0, np.random.default_rng(0)
+    q, qd = np.sin(t), np.cos(t)
+    pulse = np.zeros(len(t))
+    pulse[2000:2003] = -0.4  # rad/s: it is stopped and goes on
+    still, struck = ((q, qd), (q + np.cumsum(pulse) / 500.0, qd + pulse))
+    for (angle, rate), named in ((still, "spikes"), (struck, "an event")):
+        tau = np.cos(2 * t) + 0.01 * rng.normal(size=len(t))
+        tau[2000:2003] += 60.0
+        arrays = {"t": t, "q": angle, "tau": tau, **({"qd": rate} if logged else {})}
+        log = read_log({name: x if name == "t" else x[:, None] for name, x in arrays.items()})
+        said(log, f"tau1 has {named} of up to 59", "warning")
+        assert len(log.findings) == 1
+        kept = bool((without_spikes(log).tau[2000:2003] > 50.0).all())
+        assert kept == (named == "an event")
+        assert ("tau" in events(log)) == kept and ("tau" in spikes(log)) != kept
+
+
+def test_a_corrupt_row_is_no_event():
+    """Velocity and torque of a row that no arm could have."""
+    t = np.arange(2000) / 500.0
+    arrays = {"t": t, "q": np.sin(t)[:, None], "qd": np.cos(t)[:, None], "tau": np.cos(t)[:, None]}
+    arrays = {name: x.copy() for name, x in arrays.items()}
+    arrays["qd"][700], arrays["tau"][700] = 1e6, 1e6
+    log = read_log(arrays)
+    assert not events(log) and {*spikes(log)} == {"qd", "tau"}
+    arrays["q"][900], arrays["qd"][900], arrays["tau"][900] = 0.0, 3.0, 30.0
+    assert not events(read_log(arrays))
 
 
 # time

@@ -215,7 +215,10 @@ class Estimate:
     def judged(self, validations: Sequence[Validation] = ()) -> Verdict:
         """The verdict when further validations count too."""
         others = [x for x in (self.held_out, *validations) if x is not None]
-        checks = [Comparison(_where(x, self.held_out), self.split(x)) for x in others]
+        checks = [
+            Comparison(_where(x, self.held_out), self.split(x), refitted=x is self.held_out)
+            for x in others
+        ]
         coulomb = coulomb_torques(self.unknowns, self.values)
         fresh = any(not x.is_repeat for x in others)
         found = validated(self.verdict) if fresh else self.verdict

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
 from ..errors import OptionError, counted
 from ..model.check.finding import Finding
@@ -189,6 +190,9 @@ JUMP = 20.0  # usual steps: a position that changes by more from row to row jump
 SMALL = 0.02  # rad or m: a smaller change is no jump
 TURN = 0.5  # rad: how near to a whole turn the jump of a wrapped angle is
 BRIEF = 3  # rows that a spike lasts at most
+PULSE = 5.0  # times the 99th percentile of a velocity's pulses: something struck the joint
+LEAST_PULSE = 0.02  # of a velocity's range: a smaller pulse is none
+CORRUPT = 10.0  # ranges of a velocity: a larger pulse is no motion
 LOOKED_AT = 20_000  # rows that show the range of a signal
 NAMED = 4  # rows that a finding names
 
@@ -229,6 +233,7 @@ def _faults(log: Log, turns: Sequence[bool]) -> Iterator[Fault]:
         yield j, level, what, remedy
     marked = spikes(log)
     yield from _spikes(log, marked)
+    yield from _events(log, events(log))
     clean = without_spikes(log, marked)
     jumps = list(_jumps(clean, angles))
     yield from jumps
@@ -240,8 +245,26 @@ def spikes(log: Log) -> dict[str, np.ndarray]:
     """Which numbers of q, qd and tau are spikes, (N, n) booleans, as far as there are any.
 
     Torques and velocities for a few rows, or at the very beginning, further outside of their range
-    (from 1 to 99 % of the rows) than it is wide; positions that jump away and back.
+    (from 1 to 99 % of the rows) than it is wide; positions that jump away and back. What a contact
+    does (`events`) is none.
     """
+    found = _outliers(log)
+    for name, real in _caused(log, found).items():
+        found[name] = found[name] & ~real
+    return {name: mask for name, mask in found.items() if mask.any()}
+
+
+def events(log: Log) -> dict[str, np.ndarray]:
+    """Torques and velocities out of range in rows in which the velocity has a pulse, (N, n).
+
+    A sensor that fails moves no joint: these are contacts or collisions.
+    """
+    found = _outliers(log)
+    real = {name: mask & found[name] for name, mask in _caused(log, found).items()}
+    return {name: mask for name, mask in real.items() if mask.any()}
+
+
+def _outliers(log: Log) -> dict[str, np.ndarray]:
     found = {"q": _away_and_back(log)}
     for name in ("tau",) if log.qd is None else ("qd", "tau"):
         x = getattr(log, name)
@@ -250,7 +273,37 @@ def spikes(log: Log) -> dict[str, np.ndarray]:
         for j in np.flatnonzero(out.any(axis=0)):
             out[:, j] = _brief(out[:, j])
         found[name] = out
-    return {name: mask for name, mask in found.items() if mask.any()}
+    return found
+
+
+def _caused(log: Log, outliers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Outliers of tau beside a pulse of the joint's velocity, and those of qd there, (N, n).
+
+    A row whose position jumps away and back, or whose velocity is out by more than any arm's, is
+    corrupt.
+    """
+    if not outliers["tau"].any():
+        return {}
+    v = np.gradient(log.q, log.t, axis=0) if log.qd is None else log.qd
+    pulses, size = np.zeros(v.shape), np.ptp(np.percentile(_some(v), [1, 99], axis=0), axis=0)
+    w = BRIEF + 1
+    if len(v) <= 2 * w:
+        return {}
+    pulses[w:-w] = np.abs(v[w:-w] - 0.5 * (v[2 * w :] + v[: -2 * w]))
+    usual = PULSE * np.percentile(_some(pulses), 99, axis=0)
+    far = pulses > CORRUPT * size.max()
+    pulse = (pulses > np.maximum(usual, LEAST_PULSE * size)) & ~far
+    corrupt = outliers["q"].any(axis=1) | far.any(axis=1)
+    struck = _widened(pulse) & ~_widened(corrupt[:, None])
+    real = {"tau": outliers["tau"] & struck}
+    if "qd" in outliers:
+        real["qd"] = outliers["qd"] & struck & _widened(real["tau"])
+    return real
+
+
+def _widened(rows: np.ndarray) -> np.ndarray:
+    """Those rows (N, n) and a few to either side."""
+    return binary_dilation(rows, np.ones((2 * BRIEF + 1, 1)))
 
 
 def without_spikes(log: Log, found: Mapping[str, np.ndarray] | None = None) -> Log:
@@ -314,6 +367,18 @@ def _spikes(log: Log, found: Mapping[str, np.ndarray]) -> Iterator[Fault]:
             what = f"{name}{j + 1} has spikes of up to {worst:.4g} in {_rows(log, rows)}"
             remedy = "dy.identify interpolates them, unless processing=Processing(spikes='keep')"
             yield j, "warning", what, remedy
+
+
+def _events(log: Log, found: Mapping[str, np.ndarray]) -> Iterator[Fault]:
+    for j in np.flatnonzero(found["tau"].any(axis=0)).tolist() if "tau" in found else ():
+        rows = np.flatnonzero(found["tau"][:, j])
+        worst = log.tau[rows[np.argmax(np.abs(log.tau[rows, j]))], j]
+        what = (
+            f"tau{j + 1} has an event of up to {worst:.4g} in {_rows(log, rows)}, with a pulse of "
+            "the velocity in the same rows: a contact or a collision"
+        )
+        remedy = "the model knows no contacts: leave those rows out, log.window or log.rows"
+        yield j, "warning", what, remedy
 
 
 def _rows(log: Log, rows: np.ndarray) -> str:
