@@ -121,6 +121,12 @@ def lugre(qd, dt, coulomb, stiffness):
     return torque
 
 
+def noise_of(found):
+    """Variances by noise alone."""
+    assert found.noise_covariance is not None
+    return np.diag(found.noise_covariance)
+
+
 def apart(found, viscous, coulomb):
     """Errors of an estimate, and its deviations by noise alone and as reported."""
     u = found.unknowns
@@ -128,7 +134,7 @@ def apart(found, viscous, coulomb):
     for kind, values in (("viscous", viscous), ("coulomb", coulomb)):
         for k in u.of_kind(kind):
             true[k] = values[u.joints[k]]
-    noise = np.sqrt(np.diag(found.noise_covariance))
+    noise = np.sqrt(noise_of(found))
     return np.abs(found.values - true), noise, found.standard_deviations
 
 
@@ -163,7 +169,7 @@ def test_white_noise_decides_its_own_intervals():
         found = dy.identify(
             arm(), log_of(arm(), seed), friction="asymmetric", estimator="weighted", held_out=False
         )
-        by_noise = np.sqrt(np.diag(found.noise_covariance))
+        by_noise = np.sqrt(noise_of(found))
         wider.append(found.standard_deviations / by_noise)
         assert set(found.interval_sources) <= {NOISE, "ranges of velocity", "blocks of time"}
     assert np.median(wider) < 1.1
@@ -174,7 +180,7 @@ def test_an_estimate_says_what_decides():
     found = dy.identify(robot, log, held_out=False, force=True)
     assert len(found.interval_sources) == len(found.names)
     assert set(found.interval_sources) - {NOISE}
-    assert "times as wide as by noise alone" in found.interval_source
+    assert "as wide as by noise alone" in found.interval_source
     assert sentence([NOISE, NOISE], 1.0) == "the noise of the torque decides every interval"
 
 
@@ -191,7 +197,7 @@ def test_logs_that_differ_widen_what_they_differ_in():
     k = found.unknowns.of_kind("viscous")
     scatter_of_four = 0.06 * np.sqrt(5.0 / 3.0) / 2.0  # of a mean, by 0, 1, 2, 3 times 0.06
     assert (found.standard_deviations[k] > 0.8 * scatter_of_four).all()
-    assert (np.sqrt(np.diag(found.noise_covariance))[k] < 0.5 * scatter_of_four).all()
+    assert (np.sqrt(noise_of(found))[k] < 0.5 * scatter_of_four).all()
 
 
 def test_errors_of_the_arm_widen_the_interval_of_a_payload():
@@ -205,7 +211,7 @@ def test_errors_of_the_arm_widen_the_interval_of_a_payload():
         t, q, qd, qdd = series(seed, 6, seconds=10.0, rate=100.0, size=0.4)
         tau = truth.inverse_dynamics(q, qd, qdd) + 0.02 * rng.normal(size=q.shape)
         found = dy.identify_payload(wrong, dy.Log(t=t, q=q, qd=qd, tau=tau), feasible=False)
-        by_noise = np.sqrt(found.noise_covariance[0, 0])
+        by_noise = np.sqrt(noise_of(found)[0])
         off = abs(found.parameters[0]) / np.array([by_noise, found.standard_deviations[0]])
         held.append(off <= REACH)
     by_noise, reported = np.mean(held, axis=0)

@@ -19,7 +19,7 @@ from ..tables import text_table
 from .feasible import links_of, physical
 from .processing import Processing, Samples, checked_logs, lowpass, prepare, torque_of
 from .repeats import MOSTLY, repeated
-from .scatter import sentence
+from .scatter import NOISE, sentence
 from .unknowns import BESIDE_ROBOT, RIGID, Unknowns
 from .verdict import Verdict
 
@@ -199,7 +199,7 @@ class Estimate:
         if self.noise_covariance is None:
             return sentence(self.interval_sources, 1.0)
         noise, all_ = np.diag(self.noise_covariance), np.diag(self.covariance)
-        known = (noise > 0.0) & np.isfinite(all_)
+        known = (noise > 0.0) & np.isfinite(all_) & (np.array(self.interval_sources) != NOISE)
         wider = np.sqrt(np.median(all_[known] / noise[known])) if known.any() else 1.0
         return sentence(self.interval_sources, float(wider))
 

@@ -237,7 +237,7 @@ def count_of(blocks: Sequence[np.ndarray]) -> int:
 
 
 def sentence(sources: Sequence[str], wider: float) -> str:
-    """What decides the intervals, in words; `wider` next to those of noise alone."""
+    """What decides the intervals, in words; `wider` are those by scatter, next to noise alone."""
     count = {s: sources.count(s) for s in dict.fromkeys(sources)}
     if set(count) <= {NOISE}:
         return "the noise of the torque decides every interval"
@@ -245,7 +245,7 @@ def sentence(sources: Sequence[str], wider: float) -> str:
     parts = ", ".join(f"over {s} {count[s]}" for s in ways)
     return (
         f"of {len(sources)} intervals the noise of the torque decides {count.get(NOISE, 0)}, "
-        f"scatter {parts}: they are {wider:.2g} times as wide as by noise alone"
+        f"scatter {parts}: these are {wider:.2g} times as wide as by noise alone"
     )
 
 
