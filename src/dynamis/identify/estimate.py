@@ -21,6 +21,7 @@ from .feasible import links_of, physical
 from .frictions import SLOW, SPEED
 from .processing import WIDEST, Processing, Samples, checked_logs, lowpass, prepare, torque_of
 from .repeats import MOSTLY, repeated
+from .scatter import NOISE, sentence
 from .search import Choice
 from .unknowns import BESIDE_ROBOT, RIGID, Unknowns
 from .verdict import Comparison, Verdict, compared, coulomb_torques, validated
@@ -153,7 +154,9 @@ class Estimate:
     """Base parameters with standard deviations, and the robot they make.
 
     `values` are the unknowns in `names` (base parameters of bodies and drives, then friction);
-    `standard_deviations` allow for residuals that are not white. `training` is the fit on the very
+    `standard_deviations` are those by noise of the torque, of any colour, or by the scatter of the
+    unknowns over blocks of time, velocities and logs, where that is larger: `interval_sources` says
+    for each which decides, `interval_source` for all. `training` is the fit on the very
     rows it was made from, `held_out` (if any) on rows it has not seen: `headline` says whether they
     are of another motion. `verdict` says how far to trust it, joint by joint.
     """
@@ -176,6 +179,8 @@ class Estimate:
     logs: tuple[Log, ...] = field(default=(), repr=False)
     asked: Processing = Processing()  # what the user chose
     elsewhere: Processing = Processing()  # that and what the log decided: for other motions too
+    noise_covariance: np.ndarray | None = None  # by noise alone
+    interval_sources: tuple[str, ...] = ()  # what decides each interval
 
     @property
     def headline(self) -> str:
@@ -234,6 +239,16 @@ class Estimate:
         """One per unknown."""
         variances = np.diag(self.covariance)
         return np.sqrt(np.maximum(np.where(np.isnan(variances), np.inf, variances), 0.0))
+
+    @property
+    def interval_source(self) -> str:
+        """What decides the intervals, in one sentence: noise of the torque or which scatter."""
+        if self.noise_covariance is None:
+            return sentence(self.interval_sources, 1.0)
+        noise, all_ = np.diag(self.noise_covariance), np.diag(self.covariance)
+        known = (noise > 0.0) & np.isfinite(all_) & (np.array(self.interval_sources) != NOISE)
+        wider = np.sqrt(np.median(all_[known] / noise[known])) if known.any() else 1.0
+        return sentence(self.interval_sources, float(wider))
 
     @checked
     def intervals(self, confidence: float = CONFIDENCE) -> np.ndarray:

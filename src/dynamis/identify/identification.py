@@ -59,6 +59,7 @@ from .information import (
 )
 from .processing import ESTIMATED, STILL, Processing, Samples, checked_logs, prepare
 from .repeats import MOSTLY, repeated
+from .scatter import Widened, by_kind, fitted_scatter, widened
 from .search import Decided, Search
 from .trials import (
     as_described,
@@ -97,6 +98,7 @@ class Fit:
     found: Found
     processing: list[Processing]
     slow: "SlowPart | None"
+    logs: list[int]  # of every motion which log it is of
 
     @property
     def x(self) -> np.ndarray:
@@ -134,21 +136,41 @@ class Fit:
         return self._octaves[1]
 
     @cached_property
-    def covariance(self) -> np.ndarray:
-        """That of the unknowns' errors, (m, m): noise of the torque, bias by noise of the motion.
+    def widened(self) -> Widened:
+        """Covariance by noise of the torque and bias by noise of the motion, grown to the scatter.
 
-        Infinite for what the motion does not show.
+        That of the unknowns over blocks of time, velocities and logs.
         """
+        gain = self.found.solution.gain
+        bias = noise_bias(self.problem, gain)
+        noise = noise_covariance(self._octaves[0], gain) + np.outer(bias, bias)
+        at = completed(gain.x, self.known)
+        found = fitted_scatter(self.motions, self.logs, self.unknowns, at, gain)
+        return widened(noise, by_kind(self.unknowns, found))
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Covariance of the unknowns' errors, (m, m): of noise or scatter the larger."""
+        return self._covariances[0]
+
+    @property
+    def noise_covariance(self) -> np.ndarray:
+        """Covariance by noise alone, (m, m)."""
+        return self._covariances[1]
+
+    @cached_property
+    def _covariances(self) -> list[np.ndarray]:
+        """Both, with that of a first step; infinite for what the motion does not show."""
         solution, known = self.found.solution, self.known
-        bias = noise_bias(self.problem, solution.gain)
-        covariance = noise_covariance(self._octaves[0], solution.gain) + np.outer(bias, bias)
+        both = [self.widened.covariance, self.widened.noise]
         if self.slow is not None:
             whole = information(self.motions, self.unknowns)
-            covariance = total_covariance(covariance, whole, solution.weights, self.slow)
+            both = [total_covariance(C, whole, solution.weights, self.slow) for C in both]
         if solution.blind is not None:
             hidden = solution.blind if known is None else solution.blind & np.isnan(known)
-            covariance[hidden, hidden] = np.inf
-        return covariance
+            blind = np.diag(np.where(hidden, np.inf, 0.0))
+            both = [np.where(blind > 0.0, np.inf, C) for C in both]
+        return both
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +214,8 @@ class Plan:
         solution = replace(found.solution, x=completed(found.solution.x, known))
         sought = replace(sought, rigid=solution.x)  # as the robot that is handed over computes it
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
-        return Fit(replace(problem, unknowns=sought), found, chosen, slow)
+        of = [k for k, (pieces, _) in enumerate(prepared) for _ in pieces]
+        return Fit(replace(problem, unknowns=sought), found, chosen, slow, of)
 
     def _for_slow(self, processing: Processing) -> Processing:
         """Slow logs are filtered as their own motion says."""
@@ -477,6 +500,8 @@ def _identified(
         unknowns=sought,
         values=x,
         covariance=fit.covariance,
+        noise_covariance=fit.noise_covariance,
+        interval_sources=fit.widened.sources,
         full=sought.full(x) if full is None else full,
         condition_number=fit.found.solution.condition,
         estimator=plan.estimator,
