@@ -251,7 +251,7 @@ def tested(found: Estimate, log: Any, split: Split) -> Validation:
     """Measured beside predicted torque on a test motion; a last third as `dy.identify` does."""
     if split.whole is None:
         return found.validate(log)
-    same = replace(found.asked, cutoff=found.processing[0].cutoff)
+    same = replace(found.elsewhere, cutoff=found.processing[0].cutoff)
     check = validation(found.unknowns, found.values, split.whole, same)
     return check.between(log.t[0], log.t[-1])
 

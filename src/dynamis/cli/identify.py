@@ -26,7 +26,8 @@ OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help
 
 def run(
     robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
-    friction: Word = "smooth", estimator: Word = "feasible", rotors: bool = False,
+    friction: Word = "auto", estimator: Word = "feasible", rotors: bool = False,
+    no_rotors: bool = False,
     only: Literal["friction"] | None = None,
     prior: Annotated[float | None, arg(metavar="ROWS")] = None, passive_friction: str = "described",
     cutoff: Annotated[float | None, arg(metavar="HZ")] = None,
@@ -45,7 +46,7 @@ def run(
 
     For example:
 
-      dynamis identify arm.toml run.csv --validate other.csv --friction auto --report id.html
+      dynamis identify arm.toml run.csv --validate other.csv --report id.html
       dynamis identify panda run.npz --columns "t=times,q=positions,qd=velocities,tau=torques"
       dynamis identify panda rosbag2_folder --topic /joint_states
       dynamis identify two_arms.urdf folder_of_logs --joints "left_*" --lock torso=0.1
@@ -53,25 +54,27 @@ def run(
 
     Args:
         validate: Log of another motion for validation; may be given several times.
-        friction: Friction model: none, viscous, symmetric, asymmetric, stribeck, smooth,
-            directional, grotjahn, loaded, loaded-grotjahn, thermal (needs temperatures), described
-            (the law that each joint has) or auto (the simplest of those that cross-validation finds
-            as good as the best).
+        friction: Friction model: auto (the simplest of those that cross-validation finds as good
+            as the best), none, viscous, symmetric, asymmetric, stribeck, smooth, directional,
+            grotjahn, loaded, loaded-grotjahn, thermal (needs temperatures) or described (the law
+            that each joint has).
         estimator: ordinary (least squares), weighted, robust, total, instrumental, feasible
             (physically consistent) or robust-feasible.
-        rotors: Identify rotor inertias too (default: if the model has drives).
+        rotors: Identify rotor inertias too (default: if the model has drives, or if that explains
+            the torque better).
+        no_rotors: Never identify rotor inertias.
         only: Identify friction alone; masses and inertias stay as described.
         prior: Weight of the described masses and inertias with --estimator feasible, in rows of
             data (default: 1).
         passive_friction: Passive joints of a closed mechanism that have friction: described (those
             with friction in the model), all, none, or names with commas.
-        cutoff: Cut-off frequency of the low-pass filter (default: from the motion's spectrum).
+        cutoff: Cut-off frequency of the low-pass filter (default: by cross-validation).
         window: Time interval of every LOG in seconds; either end may be omitted.
         validate_window: Time interval of the --validate logs.
         limit: Largest relative error of a --validate log (without one: of the held-out part) that
             gives exit code 0.
         torque_delay: Delay of the logged torque after the positions in seconds, or the word
-            estimate.
+            estimate, for long ones (default: as far as a short one is significant).
         force: Identify even from a log that is found not usable.
         report: Write a report to this .html.
         save: Write the identified robot to this .toml or .urdf.
@@ -89,8 +92,9 @@ def run(
     training = reading.logs(logs, arm, ours)
     tests = reading.logs(validate, arm, others)
     found = identify(
-        arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff,
-        only=only, prior=prior, passive_friction=passive_names(passive_friction, arm),
+        arm, training, friction=friction, estimator=estimator, rotors=_rotors(rotors, no_rotors),
+        cutoff=cutoff, only=only, prior=prior,
+        passive_friction=passive_names(passive_friction, arm),
         processing=Processing(torque_delay=_delay(torque_delay)), force=force,
     )  # fmt: skip
     checks = [found.validate(log) for log in tests]
@@ -148,16 +152,24 @@ def _check_before(
         checked_path(save, SAVED, "robot")
 
 
-def _delay(given: str | None) -> float | str:
-    """Seconds, or the word that stands for them."""
+def _rotors(wanted: bool, unwanted: bool) -> bool | None:
+    """Whether rotor inertias are sought; None: the log decides."""
+    if wanted and unwanted:
+        raise OptionError("--rotors and --no-rotors were given", "leave one out")
+    return wanted or (False if unwanted else None)
+
+
+def _delay(given: str | None) -> float | str | None:
+    """Seconds, or the word that stands for them; None: the log decides."""
     if given is None or given == "estimate":
-        return given or 0.0
+        return given
     return listed(given, "seconds or estimate", "torque-delay")[0]
 
 
 def _say(found: Any, checks: Sequence[Any]) -> None:
     """The verdict, held out and validations, then the training log, then what the model is."""
     from ..identify.estimate import headline
+    from ..identify.search import CHOICES
 
     say(x for x in found.findings if x not in found.robot.model.findings)
     cutoff = float(found.processing[0].cutoff)
@@ -182,9 +194,8 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
         ("physically consistent", ("yes" if found.is_physical else "no", style)),
     ]
     data(table(found.unknowns.robot.name, ("figure", "value"), rows))
-    if found.scores:
-        rows = [(name, f"{100 * score:.2f} %") for name, score in found.scores]
-        data(table("", ("friction model", "cross-validation error"), rows))
+    if found.choices:
+        data(table("Chosen by the log", CHOICES, [x.cells() for x in found.choices]))
 
 
 NAMED = 6  # unknowns that a line names
@@ -245,6 +256,7 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
         "training": [_figures(found, fit, cutoff) for fit in found.training],
         "friction": found.friction,
         "friction_scores": dict(found.scores),
+        "choices": found.choices,
         "estimator": found.estimator,
         "method": found.method,
         "is_physical": found.is_physical,

@@ -130,6 +130,7 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"\btopic=(?![\w(])", "--topic"),
     (r"\b(estimator|friction)=['\"]([\w-]+)['\"]", r"--\1 \2"),
     (r"\brotors=True\b", "--rotors"),
+    (r"\brotors=False\b", "--no-rotors"),
     (r"\bunits=\{([^}]*)\}", lambda x: "--units " + _typed(re.sub(r"'(\w+)': ", r"\1=", x[1]))),
     (r"\bjoints=\[([^\]]*)\]", lambda x: "--joints " + _typed(x[1])),
     (r"\bor \{'(\w+)': '([\w/]+)'\}", r"or \1=\2"),

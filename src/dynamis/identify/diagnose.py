@@ -97,7 +97,7 @@ def _lag(log: Log, where: str) -> Iterator[Finding]:
     late = velocity_lag(log)
     if late >= LATE:
         what = f"the logged velocities come {1e3 * late:.1f} ms after the positions"
-        remedy = "try processing=dy.Processing(velocity='difference') and compare held-out errors"
+        remedy = "nothing; differences of the positions are tried too, see the choices"
         yield Finding("note", where, what, remedy)
 
 

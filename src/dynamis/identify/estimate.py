@@ -449,7 +449,7 @@ def predicted(
     """
     torque, speed, near = np.full(log.q.shape, np.nan), np.zeros(log.q.shape), log.step
     prepared, chosen = prepare(log, processing, thin=False, robot=robot)
-    delay = float(chosen.torque_delay)
+    delay = float(chosen.torque_delay or 0.0)
     for samples in prepared:
         here = (log.t >= samples.t[0] - near) & (log.t <= samples.t[-1] + near)
         torque[here] = interpolated(log.t[here] - delay, samples.t, model(samples))

@@ -202,7 +202,9 @@ class Plan:
         prepared = [prepare(log, processing, robot=self.robot) for log in logs]
         motions = [samples for found, _ in prepared for samples in found]
         sought = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
-        slow = slow_estimate(sought, self.slow, self._for_slow(processing)) if self.two_step else None
+        slow = (
+            slow_estimate(sought, self.slow, self._for_slow(processing)) if self.two_step else None
+        )
         known = self._described(sought) if slow is None else slow.known
         sought, known = with_loads(sought, motions, known)
         info = information(motions, sought, known=known)
@@ -253,7 +255,8 @@ class Plan:
     ) -> list[Finding]:
         """What is dubious about a fit: causes first, what they lead to last.
 
-        `auto`: whether every friction model was tried. Of findings of one level the first is the verdict's.
+        `auto`: whether every friction model was tried. Of findings of one level the first is the
+        verdict's.
         """
         robot, sought, x, info = self.robot, fit.unknowns, fit.x, fit.found.info
         feasible, joints = self.estimator.endswith("feasible"), robot.drive_names
@@ -405,13 +408,15 @@ def identify(
     joint transmits), "loaded-grotjahn", "described" (the law that each joint has, one of your own
     too), "thermal" (viscous friction by temperature, which the log holds: see
     `Log.with_temperature`), or "auto": the simplest of those whose error on blocks of time left out
-    in turn is within 5 % of the least.
+    in turn is within 5 % of the least. The log decides so too on cut-off, source of the velocities,
+    a short delay of the torque and rotors, unless they are given: see `estimate.choices`.
     `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", "feasible" (only
     physically consistent arms; `prior` weighs, in rows of data, the distance to the described
     robot, for every link or by link name), or "robust-feasible" (rows far out count less).
     `only="friction"` keeps the bodies as described (`dy.identify_payload` seeks a load alone).
     `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
-    `rotors`: whether rotor inertias are unknown (default: where the model has drives). `held_out`
+    `rotors`: whether rotor inertias are unknown (default: where the model has drives; where it has
+    none, if they explain the torque better). `held_out`
     also fits the first two thirds of the time and reports the last (of several logs: all but one,
     and that one), and whether its motion is another one. `processing`, `cutoff` (Hz) and
     `dead_zone` (rad/s) override what is chosen from the data. `estimate.verdict` says how far to

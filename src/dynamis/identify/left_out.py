@@ -15,7 +15,6 @@ from scipy.signal import butter
 
 from ..lazy import cached_property
 from ..logs.log import Log
-from .frictions import FrictionModel
 from .information import completed, joint_weights
 from .processing import DENSE, Processing, Samples, prepare
 from .unknowns import LARGEST_LOAD, RIGID, Unknowns
@@ -23,7 +22,7 @@ from .unknowns import LARGEST_LOAD, RIGID, Unknowns
 if TYPE_CHECKING:
     from ..robot import Robot
 
-BLOCKS = 6  # of time, each left out once
+BLOCKS = 12  # of time, each left out once
 ROWS = 3000  # instants that are compared, at least and at most twice as many, where a log has them
 ROUNDS = 3  # of weights of the joints
 RIDGE = 1e-11  # of a column's square: directions that the motion does not show stay small
@@ -98,8 +97,8 @@ class Rows:
         columns = list(zip(*parts, strict=True))
         warm = None if any(x is None for x in columns[-1]) else np.concatenate(columns[-1])
         cuts = np.searchsorted(np.concatenate(block), np.arange(begun + 1))
-        joined = (np.concatenate(x) for x in columns[:-1])
-        return cls(processing, *joined, warm, cuts, tuple(stretches))
+        q, qd, qdd, tau, logged, weight = (np.concatenate(x) for x in columns[:-1])
+        return cls(processing, q, qd, qdd, tau, logged, weight, warm, cuts, tuple(stretches))
 
     def __len__(self) -> int:
         return len(self.q)
@@ -123,9 +122,7 @@ class Rows:
         return [(k, joint, *both) for (k, joint), both in found.items()]
 
 
-def _thinned(
-    samples: Samples, step: int, how: Processing, at: np.ndarray, first: int
-) -> Stretch:
+def _thinned(samples: Samples, step: int, how: Processing, at: np.ndarray, first: int) -> Stretch:
     """A stretch with as many rows as its filter needs, those compared among them."""
     rate, cutoff = float(how.rate or 0.0), float(how.cutoff or 0.0)
     by = 1
@@ -182,7 +179,7 @@ class LeftOut:
     def __init__(self, rows: Rows, robot: "Robot"):
         self.rows = rows
         model = robot.model
-        self._alone = not (model.closures or model.own_laws)  # friction has columns of its own
+        self.alone = not (model.closures or model.own_laws)  # friction has columns of its own
         self._rigid: list[Rigid] = []
 
     @cached_property
@@ -231,8 +228,8 @@ class LeftOut:
             weights = joint_weights(np.sqrt(_left(whole, x) / counted))
         ridge = _prior(whole, weights, x, counted.sum())
         each = [_solved(whole - one, weights, known, ridge) for one in fitted]
-        errors = (_relative(parts, each) for parts in (compared, fitted))
-        return Score(*errors, x, unknowns)
+        error, filtered = (_relative(parts, each) for parts in (compared, fitted))
+        return Score(error, filtered, x, unknowns)
 
     def delay(self, found: Score, rotors: Unknowns) -> tuple[float, float]:
         """Seconds by which the torque follows the motion, and their standard deviation.
@@ -243,10 +240,11 @@ class LeftOut:
         """
         rows, unknowns = self.rows, found.unknowns
         rate = np.zeros_like(rows.tau)
-        for stretch in rows.stretches:
+        for stretch, load in zip(rows.stretches, self._loads(unknowns), strict=True):
             dense, at = stretch.dense, stretch.at
-            motion = dense.q, dense.qd, dense.qdd
-            torque = unknowns.torque(found.x, *motion, unknowns.kinds)[:, dense.columns]
+            torque = unknowns.torque(found.x, dense.q, dense.qd, dense.qdd, RIGID)
+            for k, joint, column in unknowns.friction_columns(dense.qd, dense.temperature, load):
+                torque[:, joint] += found.x[k] * column
             changes = np.gradient(torque, dense.t, axis=0)
             rate[stretch.first : stretch.first + len(at)] = dense.low_passed(changes)[at]
         Y, tau = self._columns(rotors)
@@ -267,7 +265,7 @@ class LeftOut:
         """Y (k, n, m) and the filtered torque (k, n)."""
         rows = self.rows
         Y = unknowns.regressor(rows.q, rows.qd, rows.qdd, rows.temperature)
-        if self._alone:
+        if self.alone:
             rigid = unknowns.of_kind(*RIGID)
             Y[..., np.setdiff1d(np.arange(len(unknowns)), rigid)] = 0.0
             for k, joint, filtered, _ in rows.friction(unknowns, self._loads(unknowns)):
@@ -288,7 +286,7 @@ class LeftOut:
     def _squares(self, unknowns: Unknowns) -> tuple[np.ndarray, np.ndarray]:
         """Sums of squares of [Y tau] as fitted and as compared, (blocks, n, m + 1, m + 1)."""
         rows, m = self.rows, len(unknowns)
-        if not self._alone:
+        if not self.alone:
             Y = unknowns.regressor(rows.q, rows.qd, rows.qdd, rows.temperature)
             fixed = unknowns.fixed_torque(rows.q, rows.qd)
             return _both(Y, rows.tau - fixed, rows.logged - fixed, rows.weight, self._cuts)
@@ -390,4 +388,3 @@ def _solved(
     except LinAlgError:  # rounding: sums of squares of columns that nearly depend on others
         x = np.linalg.lstsq(unit, g / size, rcond=RIDGE)[0] / size
     return completed(x, known)
-

@@ -1,8 +1,8 @@
 """Processing of logs into samples: an even grid, zero-phase low-pass, velocities, accelerations.
 
-What the motion itself contains decides the cut-off: a multiple of the frequency below which nearly
-all of the positions' power lies. Both sides of tau = Y(q, qd, qdd) x pass the same filter before
-every k-th row is kept: a filter is linear, so the equation stays true.
+Where no log with torques decides the cut-off (`identify`), the motion does: a multiple of the
+frequency below which nearly all of the positions' power lies. Both sides of tau = Y(q, qd, qdd) x
+pass the same filter before every k-th row is kept: a filter is linear, so the equation stays true.
 """
 
 from collections.abc import Iterator
@@ -159,11 +159,12 @@ class Processing:
     """How a log becomes samples; None is chosen from the data and said in the result.
 
     cutoff: Hz of the zero-phase Butterworth filter; velocity: "log" (as recorded) or "difference"
-    (of filtered positions; None: where recorded ones have more noise); dead_zone: rows of a joint
+    (of filtered positions); dead_zone: rows of a joint
     slower than this (rad/s or m/s, but at most a twentieth of its top speed) do not count; rate: Hz
     of the even grid; every: rows kept after filtering; order: of the filter, in each direction;
     torque_delay: seconds by which the logged torque follows the motion, or "estimate" (by
-    `identify`); spikes: "interpolate" (from their neighbours, see the findings) or "keep".
+    `identify`, however long; None: a short one that is significant); spikes: "interpolate" (from
+    their neighbours, see the findings) or "keep".
     """
 
     cutoff: float | None = None

@@ -25,10 +25,15 @@ if TYPE_CHECKING:
 
 ALIKE = 0.02  # of the error: cut-offs and velocities within it differ by chance
 AS_GOOD = 0.05  # of the least error: of friction models within it the simplest is taken
+VELOCITIES = "velocities"
+DELAY = "delay of the torque"
+NEAREST = f"within {100 * ALIKE:.0f} % of the least, nearest to what the motion suggests"
 SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least"
 LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
 FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
 MOVES = 3  # of the cut-off at last
+FEW = 5  # laws that are tried with delays of their own
+CLOSE = 1.3  # times the least error: a delay makes up for no more
 SURELY = 4.0  # standard deviations of a delay
 SMALL = 0.05  # of a step of the log: a delay that does not matter
 
@@ -38,31 +43,34 @@ SMALL = 0.05  # of a step of the log: a delay that does not matter
 class Choice:
     """One thing that the log decided: `error` is that on blocks of time left out in turn.
 
-    `others` are what else was tried, with their errors; `why` this one was chosen.
+    `others` are what else was tried, with their errors; `of` says of what torque, and with which
+    law of friction they are, `why` this was chosen where its error is not the least.
     """
 
     what: str
     chosen: str
     error: float
     others: tuple[tuple[str, float], ...] = ()
+    of: str = ""
     why: str = ""
 
+    def cells(self) -> tuple[str, str, str, str]:
+        """A row of a table, as CHOICES names it."""
+        error = " ".join(x for x in (_percent(self.error), self.of) if x)
+        error += f", {self.why}" if self.why else ""
+        others = [f"{name} {_percent(x)}" for name, x in self.others[:NAMED]]
+        return self.what, self.chosen, error, ", ".join(others)
+
     def __str__(self) -> str:
-        said = f"{self.what} {self.chosen}: {_percent(self.error)}"
-        shown = [f"{name} {_percent(error)}" for name, error in self.others[:NAMED]]
-        if shown:
-            first, *rest = shown
-            name, _, error = first.rpartition(" ") if "%" not in first else _parted(first)
-            said += f"; {', '.join([f'{name} would give {error}', *rest])}"
-        return said + (f" ({self.why})" if self.why else "")
+        what, chosen, error, _ = self.cells()
+        said = [f"{name} {_percent(x)}" for name, x in self.others[:NAMED]]
+        if said:
+            said[0] = " would give ".join((self.others[0][0], _percent(self.others[0][1])))
+        return f"{what} {chosen}: {error}" + (f"; {', '.join(said)}" if said else "")
 
 
+CHOICES = ("choice", "chosen", "error on blocks left out", "others would give")
 NAMED = 4  # others that a line names
-
-
-def _parted(text: str) -> tuple[str, str, str]:
-    name, number, unit = text.rsplit(" ", 2)
-    return name, " ", f"{number} {unit}"
 
 
 def _percent(error: float) -> str:
@@ -117,11 +125,10 @@ class Search:
         found = begin
         if how.cutoff is None:
             found = self._cutoff(found, start)
-        if how.velocity is None:
-            found = self._source(found, start)
-        delayed = self._delay(found, start)
-        law, rotors, scores = self._law(delayed, start)
-        found = delayed
+        found = self._timed(found, start, self._first_rotors)
+        law, rotors, scores = self._law(found, start)
+        if auto:  # late velocities and a late torque are told apart once friction is right
+            found = self._timed(found, law, rotors)
         if how.cutoff is None:
             found = self._refined(found, law, rotors)
         found = replace(found, dead_zone=self.processing.dead_zone)
@@ -164,7 +171,8 @@ class Search:
 
     def _left_out(self, how: Processing) -> LeftOut:
         if how not in self._tried:
-            self._tried = {how: LeftOut(Rows.of(self.logs, how, self.instants, self.robot), self.robot)}
+            rows = Rows.of(self.logs, how, self.instants, self.robot)
+            self._tried = {how: LeftOut(rows, self.robot)}  # one at a time: rows take memory
         return self._tried[how]
 
     def _score(
@@ -218,61 +226,60 @@ class Search:
             here = best
         others = sorted((x, e) for x, e in tried.items() if x != here)
         names = tuple((f"{x:.3g} Hz", e) for x, e in others if np.isfinite(e))
-        alike = min(tried.values()) < tried[here]
-        why = f"within {100 * ALIKE:.0f} % of the least, nearest to where the search began" if alike else ""
-        self.choices.insert(0, Choice("cut-off", f"{here:.3g} Hz", tried[here], names, why))
+        why = "" if tried[here] <= min(tried.values()) else NEAREST
+        choice = Choice("cut-off", f"{here:.3g} Hz", tried[here], names, "as logged", why)
+        self.choices.insert(0, choice)
         return replace(how, cutoff=here)
 
-    def _source(self, how: Processing, model: FrictionModel) -> Processing:
-        """Logged velocities or differences of positions."""
-        if any(x.qd is None for x in self.logs):
-            return how
-        tried = {
-            x: self._error(replace(how, velocity=x), model, self._first_rotors)
-            for x in (how.velocity, "difference" if how.velocity == "log" else "log")
-        }
-        own, other = tried
-        best = other if tried[other] < (1.0 - ALIKE) * tried[own] else own
-        rest = tuple((SOURCES[x], e) for x, e in tried.items() if x != best)
-        self.choices.append(Choice("velocities", SOURCES[best], tried[best], rest))
-        if best == "difference":
-            what = (
-                "the logged velocities were not used: differences of the filtered positions leave "
-                f"{_percent(tried[best])}, the logged ones {_percent(tried['log'])}"
-            )
-            remedy = "nothing; processing=dy.Processing(velocity='log') uses the logged ones"
-            self.findings.append(Finding("note", "velocities", what, remedy))
-        return replace(how, velocity=best)
+    def _timed(self, how: Processing, model: FrictionModel, rotors: bool | None) -> Processing:
+        """Logged velocities or differences of positions, with the delay they show; said."""
+        best, tried = self._in_time(how, model, rotors)
+        self.choices = [x for x in self.choices if x.what not in (VELOCITIES, DELAY)]
+        self.findings.clear()
+        of = f"as logged, {model} law"
+        errors = {str(x.processing.velocity): x.error for x in tried}
+        if len(tried) > 1:
+            source = str(best.processing.velocity)
+            rest = tuple((SOURCES[x], e) for x, e in errors.items() if x != source)
+            self.choices.append(Choice(VELOCITIES, SOURCES[source], best.error, rest, of))
+            if source == "difference":
+                self.findings.append(_not_used(errors))
+        if best.deviation is not None:
+            delay = float(best.processing.torque_delay or 0.0)
+            said = f"{1e3 * delay:.2g} +- {1e3 * best.deviation:.1g} ms"
+            self.choices.append(Choice(DELAY, said, best.error, (("none", best.without),), of))
+            self.findings.append(_delay_said(delay, best.deviation))
+        return best.processing
 
-    def _delay(self, how: Processing, model: FrictionModel) -> Processing:
-        """A delay of the torque that is significant is taken into account, and said."""
+    def _in_time(
+        self, how: Processing, model: FrictionModel, rotors: bool | None
+    ) -> "tuple[DelayTried, list[DelayTried]]":
+        """The best source of the velocities, and all, each with the delay that it shows."""
+        sources = [how.velocity]
+        if self.processing.velocity is None and all(x.qd is not None for x in self.logs):
+            sources.append("difference" if how.velocity == "log" else "log")
+        tried = [self._delayed(replace(how, velocity=x), model, rotors) for x in sources]
+        own, other = tried[0], tried[-1]
+        return (other if other.error < (1.0 - ALIKE) * own.error else own), tried
+
+    def _delayed(self, how: Processing, model: FrictionModel, rotors: bool | None) -> "DelayTried":
+        """With the delay of the torque that is significant and makes the error no larger."""
         asked = self.processing.torque_delay
-        if asked is not None or not self._left_out(how)._alone:
-            return replace(how, torque_delay=0.0 if asked is None else asked)
-        self.tell("delay of the torque")
-        found = self._score(how, model, self._first_rotors)
-        if found is None:
-            return replace(how, torque_delay=0.0)
-        rotors = found.unknowns if self.only else self._unknowns(model, self._first_rotors)
-        delay, deviation = self._left_out(how).delay(found, rotors)
+        plain = replace(how, torque_delay=0.0 if asked is None else asked)
+        error = self._error(plain, model, rotors)
+        found = self._score(plain, model, rotors)
+        if asked is not None or found is None or not self._left_out(plain).alone:
+            return DelayTried(plain, error, error)
+        beside = found.unknowns if self.only else self._unknowns(model, self._first_rotors)
+        delay, deviation = self._left_out(plain).delay(found, beside)
         step = max(x.step for x in self.logs)
-        least = max(SURELY * deviation, SMALL * step)
-        if not least < abs(delay) < max(DELAYED, step):
-            return replace(how, torque_delay=0.0)
-        then = replace(how, torque_delay=delay)
-        error = self._error(then, model, self._first_rotors)
-        if error > found.error:
-            return replace(how, torque_delay=0.0)
-        said = f"{1e3 * delay:.2g} +- {1e3 * deviation:.1g} ms"
-        self.choices.append(Choice("delay of the torque", said, error, (("none", found.error),)))
-        late = "after" if delay > 0.0 else "before"
-        what = (
-            f"the torque was logged {1e3 * abs(delay):.2g} +- {1e3 * deviation:.1g} ms {late} the "
-            "positions: that is taken into account"
-        )
-        remedy = "nothing; processing=dy.Processing(torque_delay=0) takes it as logged"
-        self.findings.append(Finding("note", "torques", what, remedy))
-        return then
+        if not max(SURELY * deviation, SMALL * step) < abs(delay) < max(DELAYED, step):
+            return DelayTried(plain, error, error)
+        then = replace(plain, torque_delay=delay)
+        less = self._error(then, model, rotors)
+        if less > error:
+            return DelayTried(plain, error, error)
+        return DelayTried(then, less, error, deviation)
 
     def _law(
         self, how: Processing, start: FrictionModel
@@ -283,11 +290,11 @@ class Search:
             return start, both[0], []
         heated = all(x.temperature is not None for x in self.logs)
         named = chosen_among(self.robot, heated) if auto else [start]
-        laws = [(m, m.variants()) for m in named] if auto else [(start, [start])]
-        count = sum(len(x) for _, x in laws)
-        found: list[tuple[Score, FrictionModel, bool | None]] = []
+        laws = [m.variants() if auto else [m] for m in named]
+        count = sum(map(len, laws))
+        found: list[Tried] = []
         k = 0
-        for _, variants in laws:
+        for variants in laws:
             own: dict[bool | None, list[tuple[Score, FrictionModel]]] = {}
             for model in variants:
                 k += 1
@@ -297,13 +304,39 @@ class Search:
                     if score is not None:
                         own.setdefault(rotors, []).append((score, model))
             for rotors, tried in own.items():
-                found.append((*min(tried, key=lambda x: x[0].error), rotors))
+                least = min(score.error for score, _ in tried)  # at rest too, as the robot will be
+                alike = [x for x in tried if x[0].error <= (1.0 + ALIKE) * least]
+                found.append((*min(alike, key=lambda x: x[0].filtered), rotors))
+        least = min(score.filtered for score, *_ in found)
+        near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * least]
+        score, law, rotors = min(near, key=lambda x: (len(x[0].x), x[0].filtered))
+        found = self._in_their_time(how, found, rotors) if auto else found
         least = min(score.filtered for score, *_ in found)
         near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * least]
         score, law, rotors = min(near, key=lambda x: (len(x[0].x), x[0].filtered))
         self._say_law(found, law, rotors, score, len(both) > 1)
         scores = [(str(m), s.filtered) for s, m, r in found if r == rotors] if auto else []
         return law, rotors, sorted(scores, key=lambda x: x[1])
+
+    def _in_their_time(
+        self, how: Processing, found: "list[Tried]", rotors: bool | None
+    ) -> "list[Tried]":
+        """The best few laws with the velocities and the delay that each of them shows.
+
+        A delay looks like friction: it is seen only once the law is right.
+        """
+        ranked = sorted(found, key=lambda x: x[0].filtered)
+        best = [
+            x for x in ranked if x[2] == rotors and x[0].filtered < CLOSE * ranked[0][0].filtered
+        ]
+        again: list[Tried] = []
+        for _, model, _ in best[:FEW]:
+            in_time = self._in_time(how, model, rotors)[0]
+            score = self._score(in_time.processing, model, rotors)
+            if score is not None:
+                again.append((score, model, rotors))
+        models = [model for _, model, _ in again]
+        return [*again, *(x for x in found if x[1] not in models or x[2] != rotors)]
 
     def _say_law(
         self, found: Sequence[tuple[Score, FrictionModel, bool | None]], law: FrictionModel,
@@ -315,12 +348,49 @@ class Search:
         if same:
             why = "" if score.filtered <= least else SIMPLEST
             others = tuple(sorted(same, key=lambda x: x[1]))
-            self.choices.append(Choice("friction", str(law), score.filtered, others, why))
+            self.choices.append(
+                Choice("friction", str(law), score.filtered, others, "filtered", why)
+            )
         if open_rotors:
             words = {True: "sought", False: "not sought"}
             other = [s.filtered for s, m, r in found if m.name == law.name and r != rotors]
             rest = tuple((words[not rotors], e) for e in other)
-            self.choices.append(Choice("rotor inertias", words[bool(rotors)], score.filtered, rest))
+            choice = Choice("rotor inertias", words[bool(rotors)], score.filtered, rest, "filtered")
+            self.choices.append(choice)
+
+
+Tried = tuple[Score, FrictionModel, bool | None]
+
+
+@dataclass(frozen=True)
+class DelayTried:
+    """Processing with the delay it shows, the error with it and without; None: no delay."""
+
+    processing: Processing
+    error: float
+    without: float
+    deviation: float | None = None
+
+
+def _not_used(errors: dict[str, float]) -> Finding:
+    """A word on logged velocities that differences replaced."""
+    what = (
+        "the logged velocities were not used: differences of the filtered positions leave "
+        f"{_percent(errors['difference'])}, the logged ones {_percent(errors['log'])}"
+    )
+    remedy = "nothing; processing=dy.Processing(velocity='log') uses the logged ones"
+    return Finding("note", "velocities", what, remedy)
+
+
+def _delay_said(delay: float, deviation: float) -> Finding:
+    """A word on a delay that was taken into account."""
+    late = "after" if delay > 0.0 else "before"
+    what = (
+        f"the torque comes {1e3 * abs(delay):.2g} +- {1e3 * deviation:.1g} ms {late} the motion: "
+        "that is taken into account"
+    )
+    remedy = "nothing; processing=dy.Processing(torque_delay=0) takes it as logged"
+    return Finding("note", "torques", what, remedy)
 
 
 SOURCES = {"log": "as logged", "difference": "by differences", None: "by the rule"}

@@ -155,7 +155,7 @@ class Unknowns:
                 rigid = self.of_kind(*RIGID)
                 torque = columns[..., rigid] @ self.rigid[rigid]
                 load = self.load_friction(q, qd, torque)
-            for k in beside:
+            for k in map(int, beside):
                 columns[:, self.joints[k], k] = self._beside(k, qd, temperature, load)
         return columns
 
@@ -186,14 +186,14 @@ class Unknowns:
         As `tree_regressor` has them, but far sooner; `load` (N, n) is that of `load_friction`.
         """
         torque = self._tree.kernel("friction_torque", parameters="argument")
-        for k in np.flatnonzero(~np.isin(self.kinds, RIGID)):
+        for k in map(int, np.flatnonzero(~np.isin(self.kinds, RIGID))):
             if self.kinds[k] in BESIDE_ROBOT:
                 column = self._beside(k, qd, temperature, load)
-                yield int(k), self.joints[k], np.broadcast_to(column, len(qd))
+                yield k, self.joints[k], np.broadcast_to(column, len(qd))
                 continue
             found = torque(qd, self.pick[:, k])
             for joint in np.flatnonzero(found.any(axis=0)):
-                yield int(k), int(joint), found[:, joint].copy()
+                yield k, int(joint), found[:, joint].copy()
 
     def torque(
         self, x: np.ndarray, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, kinds: Sequence[str]

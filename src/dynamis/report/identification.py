@@ -15,6 +15,7 @@ from ..identify.error_split import percent
 from ..identify.estimate import CONFIDENCE, Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.processing import Processing, band, spectrum
+from ..identify.search import CHOICES
 from ..logs.log import Log
 from ..model.schema import UNITS
 from .chart import ChartSeries, Panel, chart
@@ -418,7 +419,9 @@ class _Sections:
     def processing(self) -> None:
         estimate, page = self.estimate, self.page
         order = estimate.processing[0].order
-        cut = "was given" if estimate.asked.cutoff else "is a multiple of the band of the motion"
+        chosen = any(x.what == "cut-off" for x in estimate.choices)
+        rule = "gives the least error" if chosen else "is a multiple of the band of the motion"
+        cut = "was given" if estimate.asked.cutoff else rule
         page.section(
             "Processing",
             f"A uniform grid, then one zero-phase filter (Butterworth of order {order}, forward "
@@ -435,6 +438,9 @@ class _Sections:
              f"every {p.every}")
             for log, p in pairs
         ])  # fmt: skip
+        if estimate.choices:
+            page.caption("Chosen by the error on blocks of time left out in turn")
+            page.table(CHOICES, [x.cells() for x in estimate.choices])
         for log, how in pairs:
             page.caption(f"Spectrum of {log.name or 'log'}")
             page.chart(*spectrum_chart(log, how))

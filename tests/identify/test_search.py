@@ -1,0 +1,131 @@
+"""What the log decides: cut-off, velocities, delay, friction, rotors; shared columns are right."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.identify.frictions import FRICTIONS
+from dynamis.identify.left_out import Instants, LeftOut, Rows
+from dynamis.identify.processing import Processing
+from dynamis.identify.unknowns import unknowns
+
+from .choices import case
+from .motions import arm, coupled, log_of, series
+
+ROBOT = arm()
+LOG = log_of(ROBOT, seconds=20.0, noise=0.1)
+
+
+def chosen(found):
+    return {x.what: x for x in found.choices}
+
+
+@pytest.mark.parametrize("robot", [ROBOT, coupled()])
+@pytest.mark.parametrize("law", ["smooth", "directional", "grotjahn", "stribeck", "loaded"])
+def test_columns_of_friction_are_those_of_the_regressor(robot, law):
+    wanted = unknowns(robot, FRICTIONS[law], True)
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 40, robot.n))
+    wanted = replace(wanted, rigid=np.ones(len(wanted)))
+    Y = wanted.regressor(q, qd, qdd)
+    rigid = wanted.torque(wanted.rigid, q, qd, qdd, ("body", "rotor"))
+    load = wanted.load_friction(q, qd, rigid)
+    rebuilt = Y.copy()
+    friction = np.setdiff1d(np.arange(len(wanted)), wanted.of_kind("body", "rotor"))
+    rebuilt[..., friction] = 0.0
+    for k, joint, column in wanted.friction_columns(qd, None, load):
+        rebuilt[:, joint, k] = column
+    np.testing.assert_allclose(rebuilt, Y, atol=1e-12)
+
+
+def test_shared_sums_of_squares_are_those_of_all_columns():
+    """Whatever law and rotors came before: the columns computed once are the right ones."""
+    how = Processing(cutoff=20.0, velocity="log", dead_zone=0.03)
+    rows = Rows.of([LOG], how, Instants.of([LOG], how), ROBOT)
+    shared = LeftOut(rows, ROBOT)
+    for rotors, law in ((True, "smooth"), (False, "directional"), (True, "grotjahn")):
+        wanted = unknowns(ROBOT, FRICTIONS[law], rotors)
+        fitted, compared = shared._squares(wanted)
+        Y, tau = shared._columns(wanted)
+        A = np.concatenate([Y, tau[..., None]], axis=-1) * rows.weight[..., None]
+        whole = np.einsum("kja,kjb->jab", A, A)
+        np.testing.assert_allclose(fitted.sum(axis=0), whole, atol=1e-8 * np.abs(whole).max())
+        Y = wanted.regressor(rows.q, rows.qd, rows.qdd)
+        A = np.concatenate([Y, rows.logged[..., None]], axis=-1)
+        whole = np.einsum("kja,kjb->jab", A, A)
+        np.testing.assert_allclose(compared.sum(axis=0), whole, atol=1e-8 * np.abs(whole).max())
+
+
+def test_coarse_encoders_lower_the_cutoff():
+    """4 mrad at 100 Hz: the rule knows the motion, not its noise."""
+    t, q, qd, qdd = series(1, seconds=30.0, rate=100.0, harmonics=45)
+    tau = ROBOT.inverse_dynamics(q, qd, qdd)
+    coarse = 4e-3 * np.round(q / 4e-3)
+    log, third = (dy.Log(t=t, q=x, tau=tau) for x in (coarse, coarse + 0.0))
+    found = dy.identify(ROBOT, log, friction="asymmetric", estimator="weighted")
+    by_rule = Processing().resolved(log).cutoff
+    assert found.processing[0].cutoff < 0.6 * by_rule
+    ruled = dy.identify(
+        ROBOT, log, friction="asymmetric", estimator="weighted", cutoff=by_rule, held_out=False
+    )
+    error, other = (x.validate(third).relative_error_overall for x in (found, ruled))
+    assert error < 0.8 * other
+    cut = chosen(found)["cut-off"]
+    assert f"{found.processing[0].cutoff:.3g} Hz" == cut.chosen and len(cut.others) >= 2
+    assert min(e for _, e in cut.others) > (1 - 0.021) * cut.error
+    assert "would give" in str(cut)
+
+
+def test_what_the_caller_gives_stays():
+    how = Processing(velocity="difference", torque_delay=0.0)
+    found = dy.identify(
+        ROBOT, LOG, friction="viscous", rotors=False, cutoff=17.0, processing=how,
+        estimator="weighted", held_out=False, force=True,
+    )  # fmt: skip
+    used = found.processing[0]
+    assert (used.cutoff, used.velocity, used.torque_delay) == (17.0, "difference", 0.0)
+    assert found.friction == "viscous" and not found.unknowns.rotors and found.choices == ()
+
+
+def test_a_torque_half_a_sample_early_is_found_and_said():
+    """And viscous friction is right with it, off by many deviations without."""
+    robot = arm(law="smooth", velocity=0.01)
+    t, q, qd, qdd = series(3, seconds=20.0, rate=2000.0, harmonics=15)
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    at = slice(0, None, 20)  # 100 Hz
+    early = np.interp(t[:, None] + [[5e-3, 5e-3]], t, np.arange(len(t)))  # rows 5 ms later
+    shifted = np.stack([np.interp(early[:, j], np.arange(len(t)), tau[:, j]) for j in (0, 1)], 1)
+    noise = 0.05 * np.random.default_rng(0).normal(size=q[at].shape)
+    log = dy.Log(t=t[at], q=q[at], qd=qd[at], tau=shifted[at] + noise)
+    options = {"friction": "smooth", "estimator": "weighted", "held_out": False, "cutoff": 10.0}
+    found = dy.identify(robot, log, **options)
+    assert found.processing[0].torque_delay == pytest.approx(-5e-3, abs=1e-3)
+    assert "delay of the torque" in chosen(found)
+    assert any("before the motion" in f.what and f.level == "note" for f in found.findings)
+    raw = dy.identify(robot, log, **options, processing=Processing(torque_delay=0.0))
+    viscous = found.unknowns.of_kind("viscous")
+    off = [np.abs(x.values[viscous] - 0.6).max() for x in (found, raw)]
+    assert off[0] < 0.4 * off[1]
+    right = dy.Log(t=t[at], q=q[at], qd=qd[at], tau=tau[at] + noise)
+    assert dy.identify(robot, right, **options).processing[0].torque_delay == 0.0
+
+
+def test_rotors_and_the_law_are_chosen():
+    """Of an arm that is described without drives."""
+    heavy = arm(law="smooth", velocity=0.01, ratio=2.0)
+    links = [replace(x, drive=None) for x in heavy.model.links]
+    bare = dy.Robot(replace(heavy.model, links=tuple(links)))
+    log = log_of(heavy, noise=0.02, seconds=20.0, rate=100.0)
+    found = dy.identify(bare, log, estimator="weighted")
+    assert found.unknowns.rotors and found.unknowns.friction.name == "grotjahn"
+    assert found.validate(log_of(heavy, seed=3)).relative_error_overall < 0.02
+    without = log_of(bare, noise=0.02, seconds=20.0, rate=100.0)
+    assert not dy.identify(bare, without, estimator="weighted", held_out=False).unknowns.rotors
+
+
+@pytest.mark.thorough
+def test_the_default_is_near_the_best_by_hand(compiled):
+    """40 by `python -m tests.identify.choices --count 40`."""
+    found = [case(seed).more for seed in range(4)]
+    assert max(found) < 0.2
