@@ -293,7 +293,10 @@ class Plan:
         """
         robot, sought = self.robot, fit.unknowns
         readings = [*other_reading(robot, sought, rows, gravity)]
-        driving = [*driving_friction(sought, x, fit.covariance, rows)]
+        # bounds keep friction from driving, and leave its torque over: then the fit without them
+        bound = self.estimator.endswith("feasible")
+        covariance = weighted(fit.found.info).covariance if bound else fit.covariance
+        driving = [*driving_friction(sought, x, covariance, rows)]
         wrong = any(f.level != "note" for f in readings)
         described = [] if wrong else [*as_described(robot, rows)]
         if wrong or driving or poor or described:
