@@ -33,6 +33,21 @@ def axis_reversed(log, joint):
     return replace(log, **{x: getattr(log, x) * signs(log, joint) for x in ("q", "qd", "tau")})
 
 
+def direction_reversed(log, joint):
+    """Positions and velocities of the opposite sign, torques as they are."""
+    return replace(log, q=log.q * signs(log, joint), qd=log.qd * signs(log, joint))
+
+
+def backwards(log):
+    """Time that runs backwards, the velocities with it."""
+    return replace(log, q=log.q[::-1], qd=-log.qd[::-1], tau=log.tau[::-1])
+
+
+def scaled(log, joint, factor):
+    """A torque by another gear ratio or gain."""
+    return replace(log, tau=log.tau * np.where(np.arange(log.n) == joint - 1, factor, 1.0))
+
+
 def exchanged(log, i, j):
     """All columns of two joints in each other's place."""
     order = np.arange(log.n)
@@ -81,11 +96,22 @@ WRONG = {
     "as recorded": lambda log: log,
     "torque 3 negated": lambda log: torque_negated(log, 3),
     "torque 6 negated": lambda log: torque_negated(log, 6),
+    "all torques negated": lambda log: replace(log, tau=-log.tau),
+    "axis 1 reversed": lambda log: axis_reversed(log, 1),
     "axis 3 reversed": lambda log: axis_reversed(log, 3),
     "joints 1 and 3 exchanged": lambda log: exchanged(log, 1, 3),
     "joints 2 and 3 exchanged": lambda log: exchanged(log, 2, 3),
     "joints 3 and 5 exchanged": lambda log: exchanged(log, 3, 5),
+    "direction 5 reversed": lambda log: direction_reversed(log, 5),
+    "time backwards": backwards,
+    "joint 2 off by 30 degrees": lambda log: turned(log, 2, np.pi / 6),
     "joint 2 off by 90 degrees": lambda log: turned(log, 2, np.pi / 2),
+    "joint 3 off by 30 degrees": lambda log: turned(log, 3, np.pi / 6),
+    "degrees": lambda log: replace(log, q=np.degrees(log.q), qd=np.degrees(log.qd)),
+    "torque 1 doubled": lambda log: scaled(log, 1, 2.0),
+    "torque 2 doubled": lambda log: scaled(log, 2, 2.0),
+    "all torques doubled": lambda log: replace(log, tau=2.0 * log.tau),
+    "all torques a tenth": lambda log: replace(log, tau=0.1 * log.tau),
     "torque 30 ms late": lambda log: late(log, 0.03),
     "three spikes of 1000 N m": lambda log: spiky(log, 1e3),
     "three spikes of 1e6 N m": lambda log: spiky(log, 1e6),
@@ -93,6 +119,14 @@ WRONG = {
     "wrapped at pi": lambda log: replace(log, q=(log.q + np.pi) % (2 * np.pi) - np.pi),
     "first rows zero": corrupt_start,
     "a static pose": static,
+}
+
+
+# the robot is described on another base than it stands on: gravity in the description, m/s^2
+
+TILTED = {
+    "on a wall": (0.0, 9.81, 0.0),
+    "tilted by 30 degrees": (0.0, 9.81 * np.sin(np.pi / 6), -9.81 * np.cos(np.pi / 6)),
 }
 
 
@@ -109,8 +143,10 @@ def wrong_logs(data):
     """The table of wrong logs."""
     arm, log, options = recordings(data)["UR10e excitation_30s"]
     print("| log | verdict | reason | error as logged |\n|---|---|---|---|")
-    for name, made in WRONG.items():
-        verdict, found = judged(arm, made(log), **options)
+    cases = [(name, arm, made(log)) for name, made in WRONG.items()]
+    cases += [(f"described {name}", arm.with_gravity(g), log) for name, g in TILTED.items()]
+    for name, described, wrong in cases:
+        verdict, found = judged(described, wrong, friction="smooth", **options)
         error = found and f"{100 * found.training[0].relative_error_overall:.2f} %"
         print(f"| {name} | {verdict.level} | {verdict.reason} | {error or 'refused'} |", flush=True)
 
@@ -213,23 +249,27 @@ def good_pieces(data, count, figure):
     real = list(pieces(data))
     for name, arm, log, options in [*real, *random_pieces(count - len(real))]:
         begun = time.perf_counter()
-        verdict, found = judged(arm, log, **options)
+        verdict, found = judged(arm, log, friction="smooth", **options)
         error = np.nan if found is None else found.training[0].relative_error_overall
         rows.append((name, verdict, error))
         if verdict.level != "good":
             print(f"  {name}: {verdict.level}: {verdict.reason}", flush=True)
         print(f"{name} {verdict.level} {time.perf_counter() - begun:.1f} s", end="\r", flush=True)
-    print("\n| logs | pieces | good | doubtful | not usable |\n|---|---|---|---|---|")
+    print(
+        "\n| logs | pieces | good | doubtful | not seen | not usable |\n|---|---|---|---|---|---|"
+    )
     kinds = list(dict.fromkeys(name.split()[0] for name, *_ in rows))
     for kind in [*kinds, ""]:
         levels = [v.level for name, v, _ in rows if name.startswith(kind)]
-        counts = [levels.count(x) for x in ("good", "doubtful", "not usable")]
+        counts = [levels.count(x) for x in COLOURS]
         print(f"| {kind or 'all'} | {len(levels)} | {' | '.join(map(str, counts))} |")
     if figure is not None:
         draw(rows, figure)
 
 
-COLOURS = {"good": "#1f5fa8", "doubtful": "#c9601a", "not usable": "#b00020"}
+COLOURS = {
+    "good": "#1f5fa8", "doubtful": "#c9601a", "not seen": "#8e44ad", "not usable": "#b00020"
+}  # fmt: skip
 
 
 def draw(rows, path):

@@ -398,6 +398,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "jax.evaluate.arrays": lambda: {"q": [0.1, 0.2]},
     "plots.animate.path": lambda: "arm.html",
     "read_log.source": lambda: {"t": log().t, "q": log().q, "qd": log().qd, "tau": log().tau},
+    "read_logs.source": lambda: str(log().save("run.npz")),
     "realtime.controller_cost.exported": LAW,
     "realtime.controller_cost.robot": robot,
     "realtime.run_plant.duration": lambda: 0.002,
@@ -618,6 +619,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "Run.plot": ("joints", "path"),
     "Study.plot": ("joint", "path"),
     "interop.to_yourdfpy": (),
+    "read_logs": ("sample_time", "joints", "window", "rows", "name"),
     "realtime.run_plant": (
         "host",
         "q0",

@@ -42,6 +42,7 @@ NAMES = [
     "dynamis.load",
     "dynamis.ray_executor",
     "dynamis.read_log",
+    "dynamis.read_logs",
     "dynamis.simulate",
     "dynamis.study",
     "dynamis.agree.agreement",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         identify_drive_gains,
         identify_payload,
         read_log,
+        read_logs,
     )
     from .realtime.export import export_controller, export_observer
     from .realtime.fmu.export import export_fmu
@@ -74,6 +75,7 @@ __all__ = [
     "load",
     "ray_executor",
     "read_log",
+    "read_logs",
     "rtb",
     "simulate",
     "study",
@@ -102,6 +104,7 @@ _LATER = {
     "interop": ("interop", None),
     "ray_executor": ("study.workers", "ray_executor"),
     "read_log": ("logs.read", "read_log"),
+    "read_logs": ("logs.folder", "read_logs"),
     "rtb": ("rtb", None),
     "simulate": ("simulation.simulator", "simulate"),
     "study": ("study.study", "study"),

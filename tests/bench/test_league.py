@@ -1,6 +1,8 @@
 """The league: every estimator on every data set; a definition is data and stays in its folder."""
 
+import hashlib
 import json
+import sys
 import tomllib
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -10,12 +12,14 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.bench import sysid
-from dynamis.bench.datasets import ENDING, SHIPPED, dataset, found_in
+from dynamis.bench import figaroh, sysid
+from dynamis.bench.datasets import ENDING, SHIPPED, dataset, file_hash, found_in
 from dynamis.bench.league import COLUMNS, League, LeagueRow, league
 from dynamis.cli import main
 from dynamis.errors import DynamisError, FileError, MissingPackageError, OptionError
-from dynamis.identify import ESTIMATORS
+from dynamis.identify import ESTIMATORS, Processing
+from dynamis.identify.estimate import beside
+from dynamis.identify.processing import prepare
 
 NOISE = 0.02  # of the torque, each joint
 PLAIN = """
@@ -133,6 +137,54 @@ def test_a_failure_is_a_row_and_the_rest_goes_on(folder, tmp_path):
     assert rows[-1].test_error is not None
 
 
+def frozen(folder, **hashes):
+    """A data set with the hashes of its files, or others."""
+    for name in ("first", "second"):
+        (folder / f"{name}.csv").exists() or motion(dy.load("planar-2link"), 0.3).save(
+            folder / f"{name}.csv"
+        )
+    found = {f"{x}.csv": file_hash(folder / f"{x}.csv") for x in ("first", "second")} | hashes
+    lines = "".join(f'"{name}" = "{value}"\n' for name, value in found.items() if value)
+    (folder / f"arm{ENDING}").write_text(f"{TESTED}[sha256]\n{lines}")
+
+
+def test_files_that_are_not_those_of_the_protocol_are_refused_by_name(tmp_path):
+    frozen(tmp_path)
+    assert file_hash(tmp_path / "first.csv") == hashlib.sha256(
+        (tmp_path / "first.csv").read_bytes()
+    ).hexdigest()  # fmt: skip
+    (fine,) = league(tmp_path, ["ordinary"]).rows
+    assert fine.note == ""
+    with (tmp_path / "second.csv").open("a") as file:
+        file.write("\n")
+    (row,) = league(tmp_path, ["ordinary"]).rows
+    assert row.note.startswith("not read: second.csv has SHA-256 ") and "first" not in row.note
+    (row,) = league(tmp_path, ["ordinary"], ignore_hashes=True).rows
+    assert row.test_error == fine.test_error
+    frozen(tmp_path, **{"first.csv": None})
+    (row,) = league(tmp_path, ["ordinary"]).rows
+    assert row.note.startswith("not read: first.csv is not in [sha256]: it has ")
+
+
+def test_the_row_at_which_the_test_begins(folder, tmp_path):
+    """Two thirds of 1000 rows are 667: the same split, and another one."""
+    (tmp_path / "first.csv").write_bytes((folder / "first.csv").read_bytes())
+    path = tmp_path / f"arm{ENDING}"
+    path.write_text(PLAIN)
+    usual = dataset(path).split()
+    path.write_text("test_from = 667" + PLAIN)
+    same = dataset(path).split()
+    assert np.array_equal(usual.test[0].t, same.test[0].t) and len(same.train[0]) == 667
+    path.write_text("test_from = 400" + PLAIN + "rows = [100, 900]")
+    other = dataset(path).split()
+    assert (len(other.train[0]), len(other.test[0])) == (300, 500)
+    assert other.whole is not None and other.trained_on == "first, first 300 rows"
+    for given in ("100", "900", "5000"):
+        path.write_text(f"test_from = {given}" + PLAIN + "rows = [100, 900]")
+        with pytest.raises(FileError, match="test_from is"):
+            dataset(path).split()
+
+
 def test_rows_to_train_on_are_no_test(folder, tmp_path):
     for name in ("first", "second"):
         (tmp_path / f"{name}.csv").write_bytes((folder / f"{name}.csv").read_bytes())
@@ -177,6 +229,40 @@ def test_parameters_change_nothing_where_they_start(name):
     state = np.random.default_rng(0).uniform(-1, 1, (3, 20, robot.n))
     described, written = (sysid._torques(mujoco, m, robot.joint_names, *state) for m in models)
     assert np.abs(written - described).max() < 1e-9 * np.abs(described).max()
+
+
+@pytest.mark.parametrize("name", ["figaroh", "figaroh-weighted"])
+def test_figaroh_finds_the_arm_too(name, folder):
+    """No more than noise is left over, though friction that the arm has not is sought too."""
+    pytest.importorskip("figaroh")
+    rows = league(folder, ["ordinary", name]).rows
+    for ours, theirs in zip(rows[::2], rows[1::2], strict=True):
+        assert (ours.estimator, theirs.estimator) == ("ordinary", name)
+        assert theirs.physical is None and "base parameters from" in theirs.note
+        assert theirs.test_error == pytest.approx(ours.test_error, rel=0.1)
+        assert theirs.training_error == pytest.approx(ours.training_error, rel=0.02)
+
+
+def test_figaroh_seeks_what_ours_seeks(tmp_path):
+    """Bodies, friction and offsets of an arm with a sliding joint, from the torques of a motion."""
+    pytest.importorskip("figaroh")
+    robot = dy.load("stanford").with_friction(viscous=0.4, coulomb=0.7)
+    log = motion(robot, 0.0)
+    log = replace(log, tau=log.tau + 0.3)
+    samples, _ = prepare(log, Processing(dead_zone=0.01))
+    found = figaroh.fit(robot, samples, rotors=False, weighted=True)
+    other = motion(robot, 0.4)
+    check = beside(found.torque, robot, other, Processing())
+    clean = check.measured + 0.3 - check.predicted
+    assert np.linalg.norm(clean) < 0.05 * np.linalg.norm(check.measured)
+
+
+def test_without_figaroh_the_row_says_so(folder, monkeypatch):
+    for name in ("figaroh", "figaroh.tools.regressor"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (row,) = league(folder / "below", ["figaroh"]).rows
+    assert row.test_error is None
+    assert row.note.startswith("not run: FIGAROH's identification needs the package figaroh")
 
 
 def test_without_its_packages_the_row_says_so(folder, monkeypatch):
@@ -252,6 +338,12 @@ HOSTILE = {
     "gears of text": ("gear_matrix = 'x'\n" + PLAIN, "gear_matrix"),
     "gears not square": ("gear_matrix = [[1, 2]]\n" + PLAIN, "as many rows"),
     "gears that are not numbers": ("gear_matrix = [[nan]]\n" + PLAIN, "finite"),
+    "test_from and a test": ("test_from = 500" + TESTED, "test_from and"),
+    "test_from of text": ("test_from = 'x'" + PLAIN, "test_from is 'x'"),
+    "test_from below": ("test_from = -3" + PLAIN, "test_from is -3"),
+    "hashes of no table": ("sha256 = 3" + PLAIN, "expected a table"),
+    "hash of a number": (PLAIN + '[sha256]\n"first.csv" = 3', "64 digits"),
+    "hash that is short": (PLAIN + '[sha256]\n"first.csv" = "abc"', "64 digits"),
     "no TOML": ("robot = ", "not valid TOML"),
     "nested deeply": ("a = " + "[" * 5000, "TOML"),
     "no UTF-8": (b"\xff\xfe", "UTF-8"),
@@ -303,6 +395,17 @@ def test_definitions_ship_with_the_package():
     for path in SHIPPED.iterdir():
         name = path.relative_to(SHIPPED.parents[1]).as_posix()
         assert any(fnmatch(name, pattern) for pattern in patterns), name
+
+
+def test_definitions_of_the_package_are_frozen(data):
+    """Hashes of every file, and rows of every split, as the logs have them."""
+    for one in found_in([data]):
+        assert one.sha256 and one.changed_files() == []
+        assert one.test or one.test_from
+        if not one.test:
+            split = one.split()
+            early, _ = split.whole.split(2 / 3)
+            assert len(split.train[0]) == one.test_from == len(early)
 
 
 def test_gears_for_motors_that_turn_several_joints(folder, tmp_path):

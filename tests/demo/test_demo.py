@@ -52,7 +52,10 @@ def test_its_figures_are_those_of_a_working_arm(told):
     assert figures["agreement"]["ok"]
     assert 1 < figures["excitation"]["condition_number"] < 50
     assert figures["identification"]["unknowns"] == 58
-    assert figures["validation"]["sliding"] < 0.03 < figures["validation"]["as_logged"]
+    error = figures["validation"]
+    assert error["model"] < 0.03 < error["error"]
+    parts = np.array([error[name] for name in ("noise", "model", "rest")])
+    assert error["error"] == pytest.approx(np.linalg.norm(parts))
     law, pid = (figures["controllers"][k]["rms"] for k in ("computed torque", "joint PID"))
     assert max(law) < 0.1 * min(pid)
     for form in ("libm", "own"):
@@ -76,7 +79,7 @@ def test_headline_figures_are_those_of_this_run(told):
     figures, page, _ = told
     first = page[page.index("<main>") : page.index("<h2>")]
     error, tracking, speed = re.findall(r"<dd><b>(.*?) (?:%|mrad|\u00b5s)</b>", first)
-    assert float(error) == pytest.approx(100 * figures["validation"]["sliding"], rel=0.05)
+    assert float(error) == pytest.approx(100 * figures["validation"]["error"], rel=0.05)
     rms = np.array(figures["controllers"]["computed torque"]["rms"])
     assert float(tracking) == pytest.approx(1e3 * np.sqrt(np.mean(rms**2)), rel=0.05)
     assert float(speed) == figures["speed"]["inverse_dynamics"]["us"]

@@ -73,6 +73,9 @@ if __name__ == "__main__":
     archive("moments", zipfile.ZIP_DEFLATED, t=moments, q=np.asfortranarray(Q), tau=Q.astype(">f4"))
     matlab("rows", True, t=T, q=Q, tau=2 * Q.astype(np.float32), note="a run", ok=True)
     matlab("struct", False, t=T, q=Q, tau=np.ones((20, 2)), arm={"name": "x", "gear": {"ratio": 5}})
+    fields = [("Pos", object), ("meas", object)]
+    joint = np.array([[(Q[:, k], {"Trq": T + k}) for k in range(2)]], dtype=fields)
+    matlab("structs", True, Time=T, joint=joint)
     columns = {"q1": Q[:, 0], "q2": Q[:, 1], "tau1": Q[:, 1], "tau2": Q[:, 0]}
     parquet("columns", t=T, **columns)
     parquet("lists", t=moments, q=list(Q), tau=list(Q.astype(np.float32)))

@@ -68,7 +68,7 @@ def test_tables_held_out_first(capsys):
     places = [said.out.index(x) for x in ("held out", "other: validation", "training, the")]
     assert places == sorted(places) and "verdict" in said.out[: places[0]]
     assert "% on other, a motion of another kind" in said.out[: places[0]]
-    assert "low-passed at" in said.out and "condition number" in said.out
+    assert "friction at rest" in said.out and "condition number" in said.out
     assert "joint1" in said.out and "all" in said.out
     assert said.out.lstrip().startswith("Torque error: ")
 
@@ -182,6 +182,11 @@ def test_hints_are_in_the_words_of_a_terminal():
         "give units={'q': 'deg'}, or {'q': 'rad'} if so; rotors=True; friction='auto'"
     )
     assert said == "give --units q=deg, or q=rad if so; --rotors; --friction auto"
+    said = in_terminal("units={'tau': [1, -1]} or units={'q': -1, 'qd': -1}; joints=['a b', 'c']")
+    assert said == "--units tau=1,-1 or --units q=-1,qd=-1; --joints 'a b',c"
+    said = in_terminal("columns=dict(t='Time', tau='Axis * Trq', q=['a', 'b']) says others")
+    assert said == "--columns t=Time,tau='Axis * Trq',q=a,b says others"
+    assert in_terminal("joints= chooses others") == "--joints chooses others"
     late = "processing=dy.Processing(torque_delay='estimate') takes that"
     assert in_terminal(late) == "--torque-delay estimate takes that"
     assert in_terminal("drive_gains was given; force=True goes on") == "--gains was given"
@@ -201,7 +206,7 @@ def test_hints_are_in_the_words_of_a_terminal():
     [
         (["run.npz", "--columns", "q=nothing"], "nothing"),
         (["run.npz", "--columns", "q=nothing"], "--columns q=... says which"),
-        (["odd.npz"], "--columns q=..."),
+        (["odd.npz"], "--columns t=..."),
         (["run.npz", "--columns", "places=q"], "places"),
         (["run.npz", "--columns", "q"], "expected NAME=WHAT"),
         (["run.npz", "--units", "q=degg"], "degg"),

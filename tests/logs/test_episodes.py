@@ -118,5 +118,6 @@ def test_damaged_information(tmp_path, text):
 def test_other_parquet_files_are_as_before(tmp_path):
     path = tmp_path / "run.parquet"
     pq.write_table(pa.table({"timestamp": T, "q1": T, "tau1": T, "episode_index": T}), path)
-    with pytest.raises(OptionError, match="has no time stamps t"):
-        read_log(path)
+    log = read_log(path)
+    assert log.n == 1 and np.array_equal(log.t, T)
+    assert [x.what for x in log.findings] == ["columns guessed by their names: t='timestamp'"]

@@ -17,7 +17,7 @@ import dynamis as dy
 from dynamis.errors import DynamisError, FileError, OptionError, ShapeError
 from dynamis.identify import read_log
 from dynamis.lazy import install_command
-from dynamis.logs.checks import without_spikes
+from dynamis.logs.checks import events, spikes, without_spikes
 from dynamis.logs.matlab import read_matlab
 from dynamis.logs.source import read_text
 from dynamis.logs.table import LARGEST, MOST_COLUMNS, Allowance
@@ -212,7 +212,7 @@ def test_default_names_with_a_sign_between(form):
             {"q": "positions", "tau": "torques", "current": "torques"},
             "tau and current, expected one",
         ),
-        ({"q": "positions"}, r"no 'tau' or 'tau1', \.\. for tau"),
+        ({"q": "positions", "tau": None}, r"no 'tau' or 'tau1', \.\. for tau"),
         ({"q": "n*", "tau": "torques"}, "numbers and names"),
         ({"q": "h*", "tau": "torques"}, "without holes"),
     ],
@@ -349,16 +349,20 @@ def test_wrong_units(units, words):
 
 
 def test_wrong_units_that_the_numbers_give_away():
+    """Degrees beside rad/s are found; angles beyond those of arms are asked about."""
     data = arrays()
-    data["q"], data["qd"] = np.rad2deg(data["q"]), data["qd"]
+    data["q"] = np.rad2deg(data["q"])
     log = read_log(data)
-    said(log, "are these degrees, or motor angles?", "warning")
-    assert "0.0175 times its size" in said(log, "qd1 is not the rate of q1", "warning")
+    assert "read as deg" in said(log, "q reaches", "warning")
+    same(log, arrays(), atol=1e-12)
     assert not read_log(arrays()).findings
     told = read_log(data, columns={"qd": None}, units={"q": "rad", "t": "s"})
     assert {*told.stated} == {"q", "t"} and "degrees" not in said(told, "q1 reaches", "note")
     with pytest.raises(OptionError, match="stated is 'q'"):
         replace(told, stated="q")
+    motors = read_log(dict(arrays(), q=arrays()["q"] * 900.0), columns={"qd": None})
+    said(motors, "are these degrees, or motor angles?", "warning")
+    said(read_log(dict(data, qd=arrays()["qd"] / 3)), "qd1 is not the rate of q1", "warning")
 
 
 def test_swapped_velocities_and_dead_sensors_are_noticed():
@@ -393,6 +397,38 @@ def test_spikes_wrapped_angles_and_corrupt_rows_are_said():
     assert not changed("tau", slice(100, 110), 1, 50.0).findings  # it lasts: a signal
     wrapped = read_log({"t": t, "q": (q + np.pi) % (2 * np.pi) - np.pi, "tau": tau})
     assert "q1 jumps by up to 6.2" in said(wrapped, "the angle is wrapped", "warning")
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_a_spike_with_a_pulse_of_the_velocity_is_an_event(logged):
+    """A contact moves the joint: it is not interpolated away. A sensor that fails does not."""
+    t, rng = np.arange(4000) / 500.0, np.random.default_rng(0)
+    q, qd = np.sin(t), np.cos(t)
+    pulse = np.zeros(len(t))
+    pulse[2000:2003] = -0.4  # rad/s: it is stopped and goes on
+    still, struck = ((q, qd), (q + np.cumsum(pulse) / 500.0, qd + pulse))
+    for (angle, rate), named in ((still, "spikes"), (struck, "an event")):
+        tau = np.cos(2 * t) + 0.01 * rng.normal(size=len(t))
+        tau[2000:2003] += 60.0
+        arrays = {"t": t, "q": angle, "tau": tau, **({"qd": rate} if logged else {})}
+        log = read_log({name: x if name == "t" else x[:, None] for name, x in arrays.items()})
+        said(log, f"tau1 has {named} of up to 59", "warning")
+        assert len(log.findings) == 1
+        kept = bool((without_spikes(log).tau[2000:2003] > 50.0).all())
+        assert kept == (named == "an event")
+        assert ("tau" in events(log)) == kept and ("tau" in spikes(log)) != kept
+
+
+def test_a_corrupt_row_is_no_event():
+    """Velocity and torque of a row that no arm could have."""
+    t = np.arange(2000) / 500.0
+    arrays = {"t": t, "q": np.sin(t)[:, None], "qd": np.cos(t)[:, None], "tau": np.cos(t)[:, None]}
+    arrays = {name: x.copy() for name, x in arrays.items()}
+    arrays["qd"][700], arrays["tau"][700] = 1e6, 1e6
+    log = read_log(arrays)
+    assert not events(log) and {*spikes(log)} == {"qd", "tau"}
+    arrays["q"][900], arrays["qd"][900], arrays["tau"][900] = 0.0, 3.0, 30.0
+    assert not events(read_log(arrays))
 
 
 # time
@@ -448,9 +484,14 @@ def test_epoch_in_seconds_is_taken_from_the_first():
 
 
 def test_stamps_that_cannot_be_seconds():
-    with pytest.raises(OptionError, match=r"step by 1e\+07 s.*\nhint: units="):
-        read_log(dict(arrays(), t=np.arange(200) * 10_000_000))
-    said(read_log(dict(arrays(), t=np.arange(200) * 5)), "step by 5 s", "warning")
+    with pytest.raises(OptionError, match=r"step by 1e\+13 s.*\nhint: units="):
+        read_log(dict(arrays(), t=np.arange(200) * 10**13))
+    for step, unit, size in ((5, "ms", 5e-3), (2000, "us", 2e-3), (10_000_000, "ns", 1e-2)):
+        log = read_log(dict(arrays(), t=np.arange(200) * step))
+        assert f"read as {unit}" in said(log, f"step by {step:.6g} s", "warning")
+        assert log.step == pytest.approx(size, rel=1e-12)
+    slow = read_log(dict(arrays(), t=np.arange(200) * 5), units={"t": "s"})
+    assert slow.step == 5.0
     milli = dict(arrays(t=T / 2), t=np.arange(200) * 5)
     assert read_log(milli, units={"t": "ms"}).findings == ()
 
@@ -948,7 +989,7 @@ GAINS = [14.87, 13.26, 11.13, 10.62, 11.03, 11.47]
 
 def test_ur10e_from_currents(data):
     path = data / "ur10e" / "excitation_30s.npz"
-    with pytest.raises(OptionError, match=r"motor currents are columns=dict\(current"):
+    with pytest.raises(OptionError, match="'i', gives currents, and a current is not a torque"):
         read_log(path)
     log = read_log(path, {"current": "i"}, drive_gains=GAINS, rows=(634, 3510))
     with np.load(path) as raw:
@@ -1106,6 +1147,23 @@ def test_single_cells_of_matlab_files_are_looked_into(tmp_path):
         found = read_matlab(path, Allowance("", 1e9))
         assert found.names == ("c", "log.c")
         np.testing.assert_array_equal(found.read("log.c"), q)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_arrays_of_structs_are_counted_from_one(tmp_path, packed):
+    scipy_io, path, data = pytest.importorskip("scipy.io"), tmp_path / "run.mat", arrays()
+    joints = np.array(
+        [[(data["q"][:, k], {"Trq": data["tau"][:, k]}) for k in range(2)]],
+        dtype=[("pos", object), ("meas", object)],
+    )
+    many = np.array([[(np.zeros(2),)] * 65], dtype=[("pos", object)])
+    written = {"t": data["t"], "joint": joints, "other": many}
+    scipy_io.savemat(path, written, do_compression=packed)
+    found = read_matlab(path, Allowance("", 1e9)).names
+    assert found == ("t", "joint(1).pos", "joint(1).meas.Trq", "joint(2).pos", "joint(2).meas.Trq")
+    same(read_log(path), {x: data[x] for x in ("t", "q", "tau")})
+    named = {"q": ["joint(2).pos", "joint(1).pos"], "tau": "joint(*).meas.Trq"}
+    same(read_log(path, named), {"q": data["q"][:, ::-1], "tau": data["tau"]})
 
 
 def test_a_struct_with_two_fields_of_a_name_is_refused_where_it_is_asked_for(tmp_path):

@@ -31,7 +31,16 @@ def five_bar() -> dy.Robot:
     return robot
 
 
+def rubbing(**more) -> dy.Robot:
+    """Friction on both sides."""
+    robot = two_links(**more).with_friction(viscous=0.1, coulomb=0.5)
+    return robot.with_drive(0, coulomb=2e-3).with_drive(1, coulomb=1e-3)
+
+
 ARMS = {
+    "hard backlash": lambda: rubbing(K=1e8, D=50.0, backlash=1e-3),
+    "backlash in part": lambda: rubbing(K=2e3, D=0.5, backlash=2e-3).with_drive(1, stiffness=1e8),
+    "resolved": lambda: rubbing(K=2e3, D=0.5),
     "backlash": lambda: two_links(2e3, 0.5, backlash=2e-3),
     "ros34pw2": lambda: two_links(1e6, hardening=1e9),
     "one of two": lambda: two_links(1e6).with_drive(0, stiffness=None, damping=0.0),
@@ -44,8 +53,9 @@ SEEN = ("q", "qd", "motor", "motor_rate")
 @pytest.mark.parametrize(
     ("name", "fmi"),
     thorough_but(
-        [("backlash", "2.0"), ("one of two", "3.0")],
-        [("backlash", "2.0"), ("one of two", "3.0"), ("ros34pw2", "3.0"), ("puma560", "2.0"),
+        [("hard backlash", "2.0"), ("one of two", "3.0")],
+        [("hard backlash", "2.0"), ("backlash in part", "3.0"), ("resolved", "2.0"),
+         ("backlash", "2.0"), ("one of two", "3.0"), ("ros34pw2", "3.0"), ("puma560", "2.0"),
          ("five-bar", "3.0")],
     ),
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """The page of an identification: fair figures first, one file, nothing unescaped."""
 
+import html
 import re
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
 from dynamis.identify.deviations import autocorrelation
+from dynamis.identify.error_split import percent
 from dynamis.identify.estimate import fitted_rows, friction_curve
 from dynamis.identify.identification import identify
 from dynamis.logs.log import Log
@@ -73,10 +75,16 @@ def test_held_out_before_validation_before_training(estimate, other, text):
     assert [text.index(x) for x in titles] == sorted(text.index(x) for x in titles)
 
 
-def test_low_passed_figures_stand_beside_those_as_logged(estimate, text):
-    cutoff = estimate.processing[0].cutoff
-    low = estimate.held_out.filtered(cutoff).relative_error_overall
-    assert f"{100 * low:.2f} % low-passed at {cutoff:.3g} Hz" in text
+def test_one_figure_leads_and_its_parts_stand_beside_it(estimate, other, text):
+    """The error of the validation, as logged; no other share of the torque is called an error."""
+    split = estimate.split(other)
+    first = text[text.index("<h2>Verdict") : text.index("<h2>Held out")]
+    assert f"Torque error: {percent(split.error)} on another" in first
+    assert f"It is made of {split.said}" in first
+    for name, *cells in estimate.split(estimate.held_out).cells():
+        row = "</td><td>".join(cells)
+        assert f"{html.escape(name)}</td>" in text and row in text
+    assert "low-passed at" not in text
 
 
 def test_without_a_held_out_part_it_says_so(arm, tmp_path):

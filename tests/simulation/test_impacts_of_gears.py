@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import dynamis as dy
 from dynamis.simulation.elastic.backlash import Strike, impulses_of
@@ -125,3 +126,111 @@ def test_what_a_gear_with_backlash_transmits():
         run.transmitted[:, 0], drive.stiffness * over + drive.damping * rate, rtol=1e-12, atol=1e-9
     )
     assert (over != 0.0).any() and (over == 0.0).any()
+
+
+# flights after impacts, beside event-located ones
+
+
+def geared_elbow(gravity=(0, 0, 0), rotor_friction: float = 0.0, link_friction: float = 0.0):
+    """A planar arm whose second gear has backlash, and contacts shorter than any step."""
+    robot = two_links(1e9, 0.0, backlash=GAP).with_gravity(gravity)
+    robot = robot.with_drive(0, stiffness=None, damping=0.0, backlash=0.0)
+    for i in range(2):
+        robot = robot.with_drive(i, viscous=rotor_friction)
+    return robot.with_friction(viscous=link_friction, coulomb=0.0)
+
+
+def by_events(robot: dy.Robot, duration: float, start: np.ndarray, torque: tuple) -> np.ndarray:
+    """q, motor and their rates at the end by DOP853 between impacts that keep energy."""
+    free = robot.with_drive(1, stiffness=None, damping=0.0, backlash=0.0)
+    drive = robot.model.links[1].drive
+    assert drive is not None
+    rotor, brake = (drive.gear**2 * x for x in (drive.rotor_inertia, drive.viscous))
+
+    def inertia(q: np.ndarray) -> np.ndarray:
+        M = np.zeros((3, 3))
+        M[:2, :2] = free.mass_matrix(q)
+        M[1, 1] -= rotor
+        M[2, 2] = rotor
+        return M
+
+    def rate(t, y):
+        q, qd = y[:3], y[3:]
+        links = free.inverse_dynamics(q[:2], qd[:2], np.zeros(2)) - [0.0, brake * qd[1]]
+        push = np.array([torque[0] - links[0], -links[1], torque[1] - brake * qd[2]])
+        return np.concatenate([qd, np.linalg.solve(inertia(q[:2]), push)])
+
+    def flank(side: float):
+        def event(t, y):
+            return side * (y[2] - y[1]) - GAP
+
+        event.terminal, event.direction = True, 1.0
+        return event
+
+    t, y, r = 0.0, np.array(start, dtype=float), np.array([0.0, -1.0, 1.0])
+    while t < duration:
+        found = solve_ivp(
+            rate, (t, duration), y, method="DOP853", rtol=1e-12, atol=1e-13,
+            events=[flank(1.0), flank(-1.0)],
+        )  # fmt: skip
+        t, y = found.t[-1], found.y[:, -1].copy()
+        if found.status == 1:
+            way = np.linalg.solve(inertia(y[:2]), r)
+            y[3:] -= 2.0 * (r @ y[3:]) / (r @ way) * way
+    return y
+
+
+FLIGHTS = {  # robot, torques, largest error at 1 ms
+    "free": (geared_elbow(), (0.0, 0.0), 3e-5),
+    "gravity and torques": (geared_elbow((0, -9.81, 0)), (20.0, 5.0), 1e-3),
+    "viscous friction": (geared_elbow((0, 0, 0), 3e-4, 5.0), (0.0, 0.0), 2e-2),
+}
+
+
+@pytest.mark.parametrize("name", FLIGHTS)
+def test_arms_fly_on_after_impacts_as_between_events(name):
+    """Impacts within steps are followed by what their rates do: of second order."""
+    robot, torque, near = FLIGHTS[name]
+    exact = by_events(robot, 0.05, np.array([0.3, 0.4, 0.4, 1.5, -2.0, -1.6]), torque)
+    errors = []
+    for dt in (1e-3, 1.25e-4):
+        run = simulated(
+            robot, 0.05, dt=dt, q0=[0.3, 0.4], motor0=[0.3, 0.4], qd0=[1.5, -2.0],
+            motor_rate0=[1.5, -1.6], torque=torque, integrator="ros34pw2",
+        )  # fmt: skip
+        end = [*run.q[-1], run.motor[-1, 1], *run.qd[-1], run.motor_rate[-1, 1]]
+        errors.append(np.abs(end - exact).max())
+    assert errors[0] < near and errors[1] < errors[0] / 40.0
+
+
+def test_impacts_keep_the_angular_momentum_of_the_arm():
+    robot = geared_elbow()
+    run = simulated(
+        robot, 0.5, q0=[0.3, 0.4], motor0=[0.3, 0.4], qd0=[1.5, -2.0], motor_rate0=[1.5, -1.6],
+        integrator="ros34pw2",
+    )  # fmt: skip
+    found = np.einsum("ij,ij->i", robot.mass_matrix(run.q)[:, 0], run.qd)
+    assert np.abs(found / found[0] - 1.0).max() < 1e-6
+
+
+def test_impacts_of_one_branch_leave_the_other_alone():
+    """Two arms on one base have nothing in common but the solution of their equations."""
+    drive = dy.Drive(gear=50, rotor_inertia=4e-5, stiffness=1e9, backlash=GAP)
+    arm = {"mass": 3.0, "com": (0.2, 0, 0), "inertia": (0.04, 0.04, 0.04), "axis": (0, 0, 1)}
+    links = [
+        dy.Link(name="left", **arm),
+        dy.Link(name="hand", parent="left", xyz=(0.4, 0, 0), **arm, drive=drive),
+        dy.Link(name="right", **arm),
+    ]
+    both = dy.Robot.from_dh("two arms", convention="urdf", gravity=(0, -9.81, 0), links=links)
+    start, apart = np.array([0.3, 0.4, -0.5]), np.array([0.0, 0.7, 0.0])
+    runs = [
+        simulated(
+            both, 0.3, q0=start, motor0=start, qd0=[0.5, -1.0, 0.8],
+            motor_rate0=np.array([0.5, -1.0, 0.8]) + rate, integrator="ros34pw2",
+        )
+        for rate in (apart, 0.0 * apart)
+    ]  # fmt: skip
+    assert np.ptp(np.sign(np.diff(runs[0].motor_rate[:, 1] - runs[0].qd[:, 1]))) > 0.0
+    np.testing.assert_allclose(runs[0].q[:, 2], runs[1].q[:, 2], rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(runs[0].qd[:, 2], runs[1].qd[:, 2], rtol=0.0, atol=1e-12)

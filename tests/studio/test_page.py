@@ -62,6 +62,7 @@ def test_an_end_of_the_server_is_said_in_words(browser, studio, size):
     tab = Tab(browser, served, size)
     note, first = tab.page.locator("#dynamis-alive"), tab.session
     tab.session, tab.studio = None, studio  # which stays while the other one ends
+    tab.until(lambda: tab.page.evaluate("window.dynamisAlive !== undefined"))
     assert not note.is_visible()
     served.stop()
     tab.until(lambda: note.is_visible() and "The studio does not answer" in note.inner_text())

@@ -182,7 +182,7 @@ def test_parts_are_edited_in_their_units():
 
 
 def test_a_joint_becomes_elastic_by_its_stiffness_and_rigid_without():
-    from dynamis.studio.pages.parts import LINK
+    from dynamis.studio.pages.parts import LINK, units_of
 
     model = dy.load("puma560").model
 
@@ -193,6 +193,7 @@ def test_a_joint_becomes_elastic_by_its_stiffness_and_rigid_without():
     assert "stiffness" in shown(link) and not own & {*shown(link)}
     soft = shown(link)["stiffness"].edited(link, "2e4", model)
     assert soft.drive.stiffness == 2e4 and own < {*shown(soft)}
+    assert shown(soft)["hardening"].label.format(**units_of(soft)) == "hardening (N m/rad³)"
     loose = shown(soft)["backlash"].edited(soft, "5e-4", model)
     assert loose.drive.backlash == 5e-4
     assert shown(loose)["stiffness"].edited(loose, " ", model) == link

@@ -5,6 +5,8 @@ refused, paths stay inside its folder, nothing is executed. Those of public data
 package, for a folder NAME that holds the logs.
 """
 
+import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -12,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import flag, is_list, one_of, text
-from ..errors import FileError, OptionError, shown
+from ..arguments import flag, is_list, is_whole, one_of, text
+from ..errors import FileError, OptionError, counted, shown
 from ..identify.frictions import friction_named
 from ..identify.identification import LAST_THIRD
 from ..logs.log import Log
@@ -38,7 +40,11 @@ READ = (
     "topic",
 )
 MOTION = ("log", "rows", "window")
-KEYS = ("name", "robot", "friction", "rotors", "gear_matrix", "read", "train", "test")
+KEYS = (
+    *("name", "robot", "friction", "rotors", "gear_matrix", "read", "train", "test"),
+    *("test_from", "sha256"),
+)
+HASH = re.compile("[0-9a-f]{64}")
 MOST_MOTIONS = 100  # of one data set
 LAST = "last third"
 
@@ -72,7 +78,11 @@ class Split:
     def trained_on(self) -> str:
         """The fitted motions in words."""
         names = ", ".join(log.name for log in self.train)
-        return names if self.whole is None else f"{names}, first two thirds"
+        if self.whole is None:
+            return names
+        if round(len(self.whole) * LAST_THIRD) == len(self.train[0]):
+            return f"{names}, first two thirds"
+        return f"{names}, first {counted(len(self.train[0]), 'row')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +98,38 @@ class Dataset:
     train: tuple[LogMotion, ...]
     test: tuple[LogMotion, ...]
     folder: Path
+    test_from: int | None = None  # row of the only log at which the test begins
+    sha256: Mapping[str, str] | None = None  # of every file, by its path in the folder
 
-    def split(self) -> Split:
-        """The robot and its logs, read once."""
+    def changed_files(self) -> list[str]:
+        """What is to be said of every file that differs from the one of the protocol."""
+        if self.sha256 is None:
+            return []
+        used = [self.robot] if isinstance(self.robot, Path) else []
+        used += [motion.path for motion in (*self.train, *self.test)]
+        said = []
+        for path in dict.fromkeys(x for x in used if x.is_relative_to(self.folder)):
+            name = path.relative_to(self.folder).as_posix()
+            expected, found = self.sha256.get(name), file_hash(path)
+            if expected is None:
+                said.append(f"{name} is not in [sha256]: it has {found}")
+            elif expected != found:
+                said.append(f"{name} has SHA-256 {found[:12]}.., the protocol {expected[:12]}..")
+        return said
+
+    def split(self, ignore_hashes: bool = False) -> Split:
+        """The robot and its logs, read once; files that differ are refused by name."""
+        changed = [] if ignore_hashes else self.changed_files()
+        if changed:
+            raise FileError(
+                "; ".join(changed),
+                "fetch the files of the protocol, or ignore_hashes=True (--ignore-hashes)",
+            )
         robot = _with_gears(load(self.robot), self.gear_matrix)
         train = tuple(motion.read(robot, self.read) for motion in self.train)
         test = tuple(motion.read(robot, self.read) for motion in self.test)
         if not test:
-            early, late = train[0].split(LAST_THIRD)
+            early, late = self._parts(robot, train[0])
             return Split(robot, (early,), (replace(late, name=LAST),), train[0])
         for fitted, one in zip(self.train, train, strict=True):
             for unseen, other in zip(self.test, test, strict=True):
@@ -106,6 +140,26 @@ class Dataset:
                         "rows or window of [[train]] and [[test]] may not overlap",
                     )
         return Split(robot, train, test)
+
+    def _parts(self, robot: Robot, log: Log) -> tuple[Log, Log]:
+        """The only log in two: at the row that the protocol gives, else its last third."""
+        if self.test_from is None:
+            return log.split(LAST_THIRD)
+        first, last = self.train[0].rows or (None, None)
+        if self.test_from <= (first or 0) or (last is not None and self.test_from >= last):
+            raise FileError(f"test_from is {self.test_from}, expected a row among those of the log")
+        before = replace(self.train[0], rows=(first, self.test_from), window=None)
+        k = int(np.searchsorted(log.t, before.read(robot, self.read).t[-1], side="right"))
+        return log.rows(0, k), log.rows(k, None)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"{path.name} cannot be read: {error.strerror}") from None
 
 
 def _with_gears(robot: Robot, matrix: Sequence[Sequence[float]] | None) -> Robot:
@@ -189,6 +243,8 @@ def dataset(path: Path, folder: Path | None = None) -> Dataset:
         train, test = (tuple(_motions(given, key, folder)) for key in ("train", "test"))
         if not train:
             raise FileError("there is no [[train]], expected at least one with a log")
+        if test and "test_from" in given:
+            raise FileError("there are test_from and [[test]]", "leave one of them out")
         if len(train) > 1 and not test:
             raise FileError(
                 "there are several [[train]] and no [[test]]",
@@ -204,6 +260,8 @@ def dataset(path: Path, folder: Path | None = None) -> Dataset:
             train=train,
             test=test,
             folder=folder,
+            test_from=_row(given["test_from"]) if "test_from" in given else None,
+            sha256=_hashes(given["sha256"]) if "sha256" in given else None,
         )
 
 
@@ -244,6 +302,23 @@ def _span(given: Any, name: str) -> tuple[Any, Any]:
     if not is_list(given) or len(given) != 2:
         raise FileError(f"{name} is {shown(given)}, expected [first, last]")
     return given[0], given[1]
+
+
+def _row(given: Any) -> int:
+    if not is_whole(given) or given < 2:
+        raise FileError(f"test_from is {shown(given)}, expected a row of the log, from 2")
+    return given
+
+
+def _hashes(given: Any) -> dict[str, str]:
+    """SHA-256 by file name."""
+    for name, value in _table(given, "sha256").items():
+        if not isinstance(value, str) or not HASH.fullmatch(value):
+            raise FileError(
+                f"sha256 of {shown(name)} is {shown(value)}, expected 64 digits of 0-9 and a-f",
+                "sha256sum FILE prints them",
+            )
+    return dict(given)
 
 
 def _robot(given: Any, folders: Sequence[Path]) -> str | Path:

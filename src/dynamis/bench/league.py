@@ -3,9 +3,10 @@
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,17 @@ from ..identify.repeats import MOSTLY, repeated
 from ..logs.log import Log
 from ..progress import stage
 from ..tables import markdown_table
-from . import sysid
+from . import figaroh, sysid
 from .datasets import Dataset, Split, found_in
 
 DEAD_ZONE = SLOW * FRICTIONS["smooth"].speed  # as our fits leave out what nearly rests
-MUJOCO = "mujoco"  # the row of MuJoCo's system identification
-ENTRANTS = (*ESTIMATORS, MUJOCO)
+# rows of other libraries: their fit, and the friction that they seek
+OTHERS: Mapping[str, tuple[Callable[..., sysid.Fitted], str]] = {
+    "mujoco": (sysid.fit, sysid.FRICTION),
+    "figaroh": (partial(figaroh.fit, weighted=False), figaroh.FRICTION),
+    "figaroh-weighted": (partial(figaroh.fit, weighted=True), figaroh.FRICTION),
+}
+ENTRANTS = (*ESTIMATORS, *OTHERS)
 COLUMNS = (
     "data set", "estimator", "friction", "trained on", "tested on", "test error, %",
     "training error, %", "physical", "time, s", "note",
@@ -89,7 +95,7 @@ class League:
         """Write the page of documentation: what the figures are, the table, how to add to it."""
         page = templates.filled(
             __package__, "league.md", MACHINE=self.machine, TABLE=self.markdown(),
-            SAMPLES=sysid.ROWS, ITERATIONS=sysid.ITERATIONS,
+            SAMPLES=sysid.ROWS, ITERATIONS=sysid.ITERATIONS, MOST=figaroh.ROWS,
         )  # fmt: skip
         return write(path, page)
 
@@ -101,13 +107,17 @@ def _plain_cell(text: str) -> str:
 
 
 @checked
-def league(folders: Any, estimators: Sequence[str] | None = None) -> League:
+def league(
+    folders: Any, estimators: Sequence[str] | None = None, ignore_hashes: bool = False
+) -> League:
     """Every estimator on every data set in some folders: the table of held-out errors.
 
     A data set is a file NAME.league.toml beside its logs (docs/league.md says what is in it), or a
     folder emps, lwr4, panda, tx40 or ur10e with the public logs of that arm. `estimators`: those of
-    `dy.identify`, and "mujoco" for MuJoCo's system identification; all unless given. What fails has
-    the reason in its row, and the rest goes on.
+    `dy.identify`, "mujoco" for MuJoCo's system identification, "figaroh" and "figaroh-weighted" for
+    FIGAROH's; all unless given. What fails has
+    the reason in its row, and the rest goes on: a data set, for one, whose definition gives the
+    SHA-256 of its files and finds others, unless `ignore_hashes`.
     """
     given = [path_of(x, "folders") for x in (folders if is_list(folders) else [folders])]
     if not given:
@@ -120,7 +130,8 @@ def league(folders: Any, estimators: Sequence[str] | None = None) -> League:
     sets, rows = found_in(given), []
     with stage("league", len(sets) * len(wanted)) as progress:
         for number, one in enumerate(sets):
-            rows += _rows(one, wanted, lambda k, n=number: progress(n * len(wanted) + k))
+            done = partial(_count, progress, number * len(wanted))
+            rows += _rows(one, wanted, ignore_hashes, done)
     return League(tuple(rows), machine())
 
 
@@ -135,10 +146,16 @@ def machine() -> str:
     return "; ".join([*words, f"Python {platform.python_version()}, NumPy {version('numpy')}"])
 
 
-def _rows(one: Dataset, wanted: Sequence[str], done: Callable[[int], None]) -> Iterator[LeagueRow]:
+def _count(progress: Callable[[int], None], before: int, done: int) -> None:
+    progress(before + done)
+
+
+def _rows(
+    one: Dataset, wanted: Sequence[str], ignore_hashes: bool, done: Callable[[int], None]
+) -> Iterator[LeagueRow]:
     """The rows of one data set."""
     try:
-        split = one.split()
+        split = one.split(ignore_hashes)
     except DynamisError as error:
         yield LeagueRow(
             one.name, "all", one.friction, "", "", note=f"not read: {_reason(error, one)}"
@@ -150,7 +167,7 @@ def _rows(one: Dataset, wanted: Sequence[str], done: Callable[[int], None]) -> I
     for k, name in enumerate(wanted):
         row = LeagueRow(one.name, name, one.friction, split.trained_on, "")
         try:
-            figures = _mujoco(one, split) if name == MUJOCO else _ours(one, split, name)
+            figures = (_theirs if name in OTHERS else _ours)(one, split, name)
             pairs = zip(figures, repeats, strict=True)
             yield from (replace(row, **figure, repeat=again) for figure, again in pairs)
         except DynamisError as error:
@@ -198,13 +215,14 @@ def _ours(one: Dataset, split: Split, estimator: str) -> list[dict[str, Any]]:
     ]
 
 
-def _mujoco(one: Dataset, split: Split) -> list[dict[str, Any]]:
-    """Its torque model beside the logs, prepared and compared as for ours."""
+def _theirs(one: Dataset, split: Split, name: str) -> list[dict[str, Any]]:
+    """The torque model of another library beside the logs, prepared and compared as for ours."""
+    fit, friction = OTHERS[name]
     how = Processing(dead_zone=DEAD_ZONE)
     begun = time.perf_counter()
     prepared = [prepare(log, how) for log in split.train]
     motions = [samples for found, _ in prepared for samples in found]
-    found = sysid.fit(split.robot, motions, bool(one.rotors))
+    found = fit(split.robot, motions, bool(one.rotors))
     seconds = time.perf_counter() - begun
 
     def check(log: Log, cutoff: float | None = None) -> Validation:
@@ -212,9 +230,9 @@ def _mujoco(one: Dataset, split: Split) -> list[dict[str, Any]]:
 
     trained = [check(log, p.cutoff) for log, (_, p) in zip(split.train, prepared, strict=True)]
     common = {
-        "friction": sysid.FRICTION,
+        "friction": friction,
         "training_error": relative_error(trained),
-        "physical": True,
+        "physical": found.physical,
         "seconds": seconds,
     }
     if split.whole is None:

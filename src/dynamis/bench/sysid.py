@@ -40,10 +40,11 @@ WIDE = {  # bounds of a body next to its description, wider than the toolbox's o
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What the toolbox found: the torque of a motion, and what was done, in words."""
+    """What a library found: the torque of a motion, what was done, whether bodies are physical."""
 
     torque: Callable[[Samples], np.ndarray]
     note: str
+    physical: bool | None = None
 
 
 def toolbox() -> tuple[Any, Any]:
@@ -103,15 +104,21 @@ def _fit(mujoco: Any, sysid: Any, robot: Robot, motions: Sequence[Samples], roto
     note = f"inverse dynamics on {len(q)} rows"
     note += f", {edge} of {len(x)} parameters at bounds" if edge else ""
     note += ", without the coupling of its motors" if robot.model.gear_matrix is not None else ""
-    return Fitted(torque, note)
+    return Fitted(torque, note, physical=True)
+
+
+def uncoupled(robot: Robot) -> Robot:
+    """The robot without its drives if motors turn several joints."""
+    model = robot.model
+    if model.gear_matrix is None:
+        return robot
+    links = tuple(replace(link, drive=None) for link in model.links)
+    return Robot(replace(model, links=links, gear_matrix=None))
 
 
 def _spec(mujoco: Any, robot: Robot) -> Any:
     """The robot for `mj_inverse`, with bodies inside the cone of physical ones to start from."""
-    model = robot.model
-    if model.gear_matrix is not None:  # motors that turn several joints have no place in MJCF
-        links = tuple(replace(link, drive=None) for link in model.links)
-        robot = Robot(replace(model, links=links, gear_matrix=None))
+    robot = uncoupled(robot)  # motors that turn several joints have no place in MJCF
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DynamisWarning)  # offsets, velocity limits
         spec = mujoco.MjSpec.from_string(to_mjcf(robot))

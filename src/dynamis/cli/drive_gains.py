@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from ..errors import OptionError
 from ..model.check.finding import Finding
-from ..robot import Robot, load
+from ..robot import Robot
 from .arguments import Json, Numbers, RobotName, RunXacro, Word, listed
 from .logs import AS_RECORDED, KINDS, Options, Reading, Span, existing, pairs, say, span
 from .printing import data, data_json, number, table, talk, wrote
@@ -55,7 +55,7 @@ def run(
     if save is not None:
         checked_path(save, TABLES, "gains")
     existing(free, loaded)
-    arm = load(robot, run_xacro=run_xacro)
+    arm = reading.robot(robot, run_xacro)
     bare = _currents(reading, free, arm, span(free_window, "free-window"))
     held = _currents(reading, loaded, arm, span(loaded_window, "loaded-window"))
     place = None if com is None else listed(com, "three numbers, metres", "com")

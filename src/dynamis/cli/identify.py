@@ -8,15 +8,18 @@ import numpy as np
 from tyro.conf import Positional, UseAppendAction, arg
 
 from ..errors import OptionError
-from ..robot import load
 from .arguments import SAVED, Json, RobotName, RunXacro, Word, check_pictures, listed, passive_names
-from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
+from .logs import FOLDER, IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
 LogFiles = Annotated[
     tuple[Path, ...],
     Positional,
-    arg(metavar="LOG [LOG ...]", help=f"Logs to identify from: {KINDS}", help_behavior_hint=""),
+    arg(
+        metavar="LOG [LOG ...]",
+        help=f"Logs to identify from: {KINDS} {FOLDER}",
+        help_behavior_hint="",
+    ),
 ]
 OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help_behavior_hint="")]
 
@@ -37,15 +40,16 @@ def run(
     """Identify a robot's parameters from logs of its motion.
 
     The last third of a log (or the last of several logs that is no repeat) is held out for
-    validation. A verdict (good, doubtful, not usable) is given for every joint; a log that is not
-    usable is refused. Exit code 1 if the identified model is not physically consistent, or if
-    --limit is exceeded.
+    validation. A verdict (good, doubtful, not seen, not usable) is given for every joint; it counts
+    the errors of what was held out and of the --validate logs. A log that is not usable is refused.
+    Exit code 1 if the identified model is not physically consistent, or if --limit is exceeded.
 
     For example:
 
       dynamis identify arm.toml run.csv --validate other.csv --report id.html
       dynamis identify panda run.npz --columns "t=times,q=positions,qd=velocities,tau=torques"
       dynamis identify panda rosbag2_folder --topic /joint_states
+      dynamis identify two_arms.urdf folder_of_logs --joints "left_*" --lock torso=0.1
       dynamis identify ur10e run.csv --columns current=i --gains 14.9,13.3,11.1,10.6,11,11.5
 
     Args:
@@ -83,10 +87,10 @@ def run(
     existing(*logs, *validate)
     if validate_window is not None and not validate:
         raise OptionError("--validate-window is for --validate", "give --validate LOG too")
-    arm = load(robot, run_xacro=run_xacro)
+    arm = reading.robot(robot, run_xacro)
     ours, others = span(window, "window"), span(validate_window, "validate-window")
-    training = [reading.log(path, arm, ours) for path in logs]
-    tests = [reading.log(path, arm, others) for path in validate]
+    training = reading.logs(logs, arm, ours)
+    tests = reading.logs(validate, arm, others)
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=_rotors(rotors, no_rotors),
         cutoff=cutoff, only=only, prior=prior,
@@ -169,13 +173,13 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
 
     say(x for x in found.findings if x not in found.robot.model.findings)
     cutoff = float(found.processing[0].cutoff)
-    data(_judgement(found, headline(found.held_out, checks)))
+    data(_judgement(found, checks, headline(found.held_out, checks)))
     if found.held_out is not None:
-        data(_accuracy(found.held_out, f"held out, {found.held_out.kind}", cutoff))
+        data(_accuracy(found, found.held_out, f"held out, {found.held_out.kind}"))
     for check in checks:
-        data(_accuracy(check, f"validation, {check.kind}", cutoff))
+        data(_accuracy(found, check, f"validation, {check.kind}"))
     for fit in found.training:
-        data(_accuracy(fit, "training, the fitted rows", cutoff))
+        data(_accuracy(found, fit, "training, the fitted rows"))
     built = sum(found.links_physical)
     style = "good" if found.is_physical else "error"
     unsure = [name for name in found.names if name in found.not_identifiable]
@@ -205,10 +209,10 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(short) + (f" and {more} more (--report, --json)" if more > 0 else "")
 
 
-STYLES = {"good": "good", "doubtful": "warning", "not usable": "error"}
+STYLES = {"good": "good", "doubtful": "warning", "not seen": "note", "not usable": "error"}
 
 
-def _judgement(found: Any, figure: str) -> Any:
+def _judgement(found: Any, checks: Sequence[Any], figure: str) -> Any:
     """The verdict on all and on every joint, below the figure to quote."""
     rows = [
         (
@@ -216,16 +220,17 @@ def _judgement(found: Any, figure: str) -> Any:
             (level, STYLES[level]),
             reason if level == "good" else in_terminal(f"{reason}; {remedy}"),
         )
-        for name, level, reason, remedy in found.verdict.cells()
+        for name, level, reason, remedy in found.judged(checks).cells()
     ]
     return table(f"Torque error: {figure}", ("joint", "verdict", "reason"), rows)
 
 
-def _accuracy(check: Any, label: str, cutoff: float) -> Any:
-    low = check.filtered(cutoff)
-    columns = ("joint", "RMS", "relative error", "NRMS", f"low-passed at {cutoff:.3g} Hz")
-    shares = [*low.relative_error, low.relative_error_overall]
-    rows = [(*row, f"{100 * x:.2f} %") for row, x in zip(check.cells(), shares, strict=True)]
+def _accuracy(found: Any, check: Any, label: str) -> Any:
+    """The error of every joint in its parts, as logged; their squares add."""
+    split = found.split(check)
+    sizes = [*(f"{x:.4g}" for x in check.rms), ""]
+    rows = [(name, rms, *shares) for (name, *shares), rms in zip(split.cells(), sizes, strict=True)]
+    columns = ("joint", "RMS", "error", "noise of the torque", "the model", "friction at rest")
     title = f"{check.name or 'log'}: {label}, {len(check.t)} rows"
     return table(title, columns, rows, right=columns[1:])
 
@@ -243,11 +248,12 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
     return {
         "robot": found.unknowns.robot.name,
         "ok": fine,
-        "verdict": found.verdict,
+        "verdict": found.judged(checks),
         "headline": headline(found.held_out, checks),
-        "held_out": None if found.held_out is None else _figures(found.held_out, cutoff),
-        "validations": [_figures(check, cutoff) for check in checks],
-        "training": [_figures(fit, cutoff) for fit in found.training],
+        "error": found.comparison(checks).split.as_dict(),
+        "held_out": None if found.held_out is None else _figures(found, found.held_out, cutoff),
+        "validations": [_figures(found, check, cutoff) for check in checks],
+        "training": [_figures(found, fit, cutoff) for fit in found.training],
         "friction": found.friction,
         "friction_scores": dict(found.scores),
         "choices": found.choices,
@@ -265,7 +271,7 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
     }
 
 
-def _figures(check: Any, cutoff: float) -> dict[str, Any]:
+def _figures(found: Any, check: Any, cutoff: float) -> dict[str, Any]:
     low = check.filtered(cutoff)
     names = ("rms", "relative_error", "relative_error_overall", "nrms")
     parts = {
@@ -275,4 +281,4 @@ def _figures(check: Any, cutoff: float) -> dict[str, Any]:
     facts = {"log": check.name, "rows": len(check.t), "joints": check.joint_names}
     share = None if np.isnan(check.repeats) else check.repeats
     facts |= {"repeats": share, "is_repeat": check.is_repeat}
-    return facts | {"low_passed_at": cutoff} | parts
+    return facts | {"split": found.split(check).as_dict(), "low_passed_at": cutoff} | parts

@@ -20,6 +20,7 @@ def run(
     folders: Folders,
     *,
     estimators: Annotated[str | None, arg(metavar="NAME,..")] = None,
+    ignore_hashes: bool = False,
     output: Path | None = None,
     markdown: bool = False,
     json: Json = False,
@@ -29,9 +30,10 @@ def run(
     A data set is a file NAME.league.toml beside its logs, in FOLDER or one level below. It holds:
     name; robot (of the catalogue, or a file beside it); friction, rotors, gear_matrix; [read] with
     options of dy.read_log (columns, units, sample_time, joints, drive_gains, gear_matrix, offset,
-    topic); [[train]] and [[test]], each with log, and rows or window. Without [[test]] the last
-    third of the time is the test. The public logs of five arms need no such file, in folders emps,
-    lwr4, panda, tx40 and ur10e. What fails has the reason in its row.
+    topic); [[train]] and [[test]], each with log, and rows or window; [sha256] of the files.
+    Without [[test]] the test begins at row test_from, or is the last third of the time. The public
+    logs of five arms need no such file, in folders emps, lwr4, panda, tx40 and ur10e. What fails
+    has the reason in its row, as do files that are not those of the definition.
 
     For example:
 
@@ -41,7 +43,9 @@ def run(
 
     Args:
         estimators: Those to run (default: all): ordinary (plain least squares), weighted, robust,
-            total, instrumental, feasible, robust-feasible, mujoco (MuJoCo's system identification).
+            total, instrumental, feasible, robust-feasible, mujoco (MuJoCo's system identification),
+            figaroh and figaroh-weighted (FIGAROH's).
+        ignore_hashes: Run also on files whose SHA-256 is not that of the definition.
         output: Also write a page of documentation to this .md.
         markdown: Print a Markdown table instead.
     """
@@ -53,7 +57,7 @@ def run(
     check_folders(output)
     if output is not None:
         checked_path(output, (".md",), "page")
-    found = league(folders, words(estimators))
+    found = league(folders, words(estimators), ignore_hashes)
     if output is not None:
         found.save(output)
 

@@ -9,7 +9,6 @@ from tyro.conf import Positional, arg
 
 from ..errors import OptionError
 from ..model.check.finding import Finding
-from ..robot import load
 from .arguments import SAVED, Json, RobotName, RunXacro, Seconds
 from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, number, table, talk, wrote
@@ -60,7 +59,7 @@ def run(
         raise OptionError("--free-window is for --free", "give --free LOG too")
     changed_friction(friction)
     existing(log, free)
-    arm = load(robot, run_xacro=run_xacro)
+    arm = reading.robot(robot, run_xacro)
     loaded = reading.log(log, arm, span(window, "window"))
     other = None if free is None else reading.log(free, arm, span(free_window, "free-window"))
     findings = [x for one in (loaded, other) if one is not None for x in one.findings]

@@ -107,9 +107,16 @@ def _plain(value: Any) -> Any:
 
 # hints in the words of a terminal: Python's `columns=dict(q=...)` is `--columns q=...`
 
+
+def _typed(given: str) -> str:
+    """Keywords and lists of Python as words of a shell, quoted where one needs it: q=a,b."""
+    bare = re.sub(r"'([\w./-]*)'", r"\1", given.replace("[", "").replace("]", ""))
+    return re.sub(r"\bNone\b", "", re.sub(r",\s+", ",", bare))
+
+
 WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"; columns=dict\(q=\[\.\.\.\]\) says which[\w ]*(, in that order)?", ""),  # of a motion: none
-    (r"columns=dict\(([^)]*)\)", lambda x: "--columns " + re.sub(" |None", "", x[1])),
+    (r"columns=dict\(((?:'[^']*'|[^)'])*)\)", lambda x: "--columns " + _typed(x[1])),
     (r"\bsample_time=(?=\d)", "--sample-time "),
     (r"(?<!\S)sample_time(?:=(?:\.\.\.)?)?(?![\w.])", "--sample-time"),  # no part of a file's name
     (r"\bdt(?:=| = )(?=\d)(?!\S+ s\b)", "--dt "),  # what to give, not what was given, in seconds
@@ -117,17 +124,19 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"^safe_damping (?=is|has)", "--safe-damping "),
     (r"\b(safe|velocity)=\"(\w+)\"", r"--\1 \2"),
     (r"\bsafe_damping=\"(\w+)\"", r"--safe-damping \1"),
+    (r"(?<!\S)drive_gains=\[\.\.\.\]", "--gains NUMBER,.."),
     (r"(?<!\S)drive_gains(?![\w.])", "--gains"),
     (r"\btopic=\('([^']*)', '([^']*)'\)", r"--topic \1,\2"),
     (r"\btopic=(?![\w(])", "--topic"),
     (r"\b(estimator|friction)=['\"]([\w-]+)['\"]", r"--\1 \2"),
     (r"\brotors=True\b", "--rotors"),
     (r"\brotors=False\b", "--no-rotors"),
-    (r"\bunits=\{'(\w+)': '([\w/]+)'\}", r"--units \1=\2"),
+    (r"\bunits=\{([^}]*)\}", lambda x: "--units " + _typed(re.sub(r"'(\w+)': ", r"\1=", x[1]))),
+    (r"\bjoints=\[([^\]]*)\]", lambda x: "--joints " + _typed(x[1])),
     (r"\bor \{'(\w+)': '([\w/]+)'\}", r"or \1=\2"),
     (r"\bprocessing=dy\.Processing\(torque_delay='estimate'\)", "--torque-delay estimate"),
     (r"\b(processing=dy\.Processing\([^)]*\))", r"dy.identify(..., \1) in Python"),
-    (r"\bjoints= says which of them, by place from 0", "--columns q=..,tau=.. lists its columns"),
+    (r"(?<!\S)joints=(?= )", "--joints"),
     (r"\bdy\.excite\b", "dynamis excite"),
     (r"\bconsistent=False\b", "--inconsistent"),
     (r"; force=True goes on", ""),

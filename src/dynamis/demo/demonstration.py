@@ -18,6 +18,8 @@ from ..control import ComputedTorque, JointPID, PointToPoint
 from ..control.sensors import Sensors
 from ..equations.render.math import latex
 from ..excite.design import excite
+from ..identify.error_split import HEAD as SPLIT_HEAD
+from ..identify.error_split import percent
 from ..identify.identification import identify
 from ..identify.processing import Processing
 from ..logs.log import Log
@@ -126,8 +128,6 @@ NOISE = np.array([0.5, 0.5, 0.25, 0.05, 0.05, 0.05])  # N m
 COUNTS = 60_000  # per turn of an encoder
 PERIOD, DT = 10.0, 1e-3  # s
 SHOWN = 8  # parameters in the table
-SLIDING = 0.1  # rad/s above which a joint surely slides
-CUTOFF = 10.0  # Hz, of the comparison
 UNCONSTRAINED = "; the feasible estimator enforces it: install the extra identify"
 
 
@@ -223,31 +223,28 @@ def identification(robot: Robot, known: dict[str, Any]) -> Chapter:
 def validation(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Errors on a motion that was not used for the fit."""
     new = known["estimate"].validate(known["check"])
-    slides = new.filtered(CUTOFF).moving(SLIDING)
-    error = f"{100 * slides.relative_error_overall:.2g} %"
+    split = known["estimate"].split(new)
+    error = percent(split.error)
     made = Chapter(
         "Validation",
-        f"Relative torque error on a motion that was not used for the fit: {error} while joints "
-        f"slide, low-passed at {CUTOFF:g} Hz; {new.relative_error_overall:.0%} as logged, with the "
-        "noise and the rows where a joint rests: there static friction takes any value up to the "
-        "break-away torque, and no model can predict it.",
-        result=f"torque error {error} on another motion",
+        f"Relative torque error on a motion that was not used for the fit, every row as logged: "
+        f"{error}. Of it {split.said} (squares add). At rest static friction takes any value up "
+        "to the break-away torque, which no model can predict; the noise was added to the "
+        "simulated torques.",
+        result=f"torque error {error} on another motion, of which the model {percent(split.model)}",
         headline=Headline(
             "Identified model", error,
-            "torque error on a motion that was not used for the fit, while joints slide, "
-            f"low-passed at {CUTOFF:g} Hz",
+            "torque error as logged on a motion that was not used for the fit: "
+            f"friction at rest {percent(split.rest)}, noise of the torque signal "
+            f"{percent(split.noise)}, the model {percent(split.model)}",
         ),
     )  # fmt: skip
-    errors = zip(robot.joint_names, slides.relative_error, new.relative_error, strict=True)
-    rows = [(name, f"{part:.2%}", f"{logged:.2%}") for name, part, logged in errors]
-    header = ("joint", "while sliding", "as logged")
-    made.fold("The error of each joint", ChapterTable("relative error", header, rows))
+    made.fold("The error of each joint", ChapterTable("relative error", SPLIT_HEAD, split.cells()))
     lines = {"measured": new.measured, "predicted": new.predicted}
     made.charts.append(
         panels("Measured and predicted torque", new.t, lines, robot.joint_names, "N m")
     )
-    made.facts["sliding"] = float(slides.relative_error_overall)
-    made.facts["as_logged"] = float(new.relative_error_overall)
+    made.facts = split.as_dict()
     return made
 
 

@@ -7,10 +7,12 @@ from ..lazy import callable_package, later
 if TYPE_CHECKING:
     from ..excite.design import excite
     from ..excite.excitation import Excitation
+    from ..logs.folder import read_logs
     from ..logs.log import Log
     from ..logs.read import read_log
     from .diagnose import LogError as LogError
     from .drive_gains import DriveGains, identify_drive_gains
+    from .error_split import ErrorSplit
     from .estimate import Estimate, Validation
     from .estimators import ESTIMATORS
     from .frictions import FRICTIONS, FrictionModel
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
     from .verdict import Verdict
 
 __all__ = [
-    "ESTIMATORS", "FRICTIONS", "DriveGains", "Estimate", "Excitation", "FrictionModel", "Log",
-    "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing", "Validation", "Verdict",
-    "excite", "identify", "identify_drive_gains", "identify_payload", "read_log",
+    "ESTIMATORS", "FRICTIONS", "DriveGains", "ErrorSplit", "Estimate", "Excitation",
+    "FrictionModel", "Log", "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing",
+    "Validation", "Verdict", "excite", "identify", "identify_drive_gains", "identify_payload",
+    "read_log", "read_logs",
 ]  # fmt: skip
 
 __getattr__ = later(
@@ -32,13 +35,14 @@ __getattr__ = later(
     {
         **dict.fromkeys(("DriveGains", "identify_drive_gains"), "drive_gains"),
         **dict.fromkeys(("Estimate", "Validation"), "estimate"),
+        "ErrorSplit": "error_split",
         **dict.fromkeys(("FRICTIONS", "FrictionModel"), "frictions"),
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
         **dict.fromkeys(("PayloadObserver", "PayloadTrack"), "payload_observer"),
         **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},
         **{"LogError": "diagnose", "Posterior": "posterior", "Verdict": "verdict"},
         **{"Excitation": ".excite.excitation", "excite": ".excite.design"},
-        **{"Log": ".logs.log", "read_log": ".logs.read"},
+        **{"Log": ".logs.log", "read_log": ".logs.read", "read_logs": ".logs.folder"},
     },
 )
 

@@ -258,6 +258,8 @@ def output_error(
         estimate,
         values=x,
         covariance=covariance,
+        noise_covariance=None,
+        interval_sources=(),
         full=full,
         condition_number=cond,
         estimator="output-error",

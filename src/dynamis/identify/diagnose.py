@@ -11,9 +11,11 @@ from ..errors import DynamisError, counted
 from ..ik.driven import Motion, assembly
 from ..logs.checks import faults, without_spikes
 from ..logs.log import Log, interpolated
+from ..logs.units import sign_option
 from ..model.check.finding import Finding
 from .information import Information, condition, triangle, weighted
 from .processing import Processing, Samples, lowpass, resting
+from .trials import DRIVES, TILTED, Tilt, relative_misfits, tilted_base
 from .unknowns import Unknowns
 from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
@@ -371,7 +373,7 @@ def torque_size(robot: "Robot", rows: Excerpt, unknowns: Unknowns) -> Iterator[F
     match = float((needed * tau).sum() / (a * b))
     if match < -0.5:
         what = "the torques have the opposite sign of what the robot as described needs"
-        yield Finding("error", "torques", what, "change their sign")
+        yield Finding("error", "torques", what, f"change their sign: {sign_option(['tau'])}")
     elif not 1.0 / OUT_OF_SCALE < b / a < OUT_OF_SCALE:
         what = f"the torques are {b / a:.3g} times what the robot as described needs"
         yield Finding("error", "torques", what, "check their unit, or the robot's masses")
@@ -388,13 +390,17 @@ def laws_replaced(robot: "Robot", unknowns: Unknowns) -> Iterator[Finding]:
 
 LIKELIER = 4.0  # times the product of the joints' misfits: another reading explains the log
 LESS = 0.5  # of the misfit of a joint is left with it, of at least one
+CLEARLY = 1.5  # times as likely as other columns or zeros: then gravity is what is wrong
 ANGLES = np.radians(np.arange(-150.0, 180.1, 30.0))  # zeros of a joint that are tried
 
 
 def other_reading(
-    robot: "Robot", unknowns: Unknowns, rows: Excerpt, gravity: float
+    robot: "Robot", unknowns: Unknowns, rows: Excerpt, gravity: float, tilt: Tilt | None = None
 ) -> Iterator[Finding]:
     """Whether columns changed places or signs, or a joint its zero: then the log fits far better.
+
+    Or the base was tilted (`tilt` is the fit under the gravity that explains most), or a spring
+    holds a joint.
 
     Readings are compared by their likelihood, the residuals of every joint normal with a deviation
     of its own: by the product of the joints' misfits, none counted below what is little next to the
@@ -424,14 +430,26 @@ def other_reading(
     if not (far_better(arranged) and fine(arranged)):  # else nothing is left to explain
         turned, joint, angle = _other_zero(robot, unknowns, rows, tau)
     differs = gravity > SIMILAR and gain(turned, 0.0) > LIKELIER
+    others = max(gain(arranged), gain(turned))
+    tilted = tilt is not None and tilt.angle > TILTED and far_better(tilt.misfits)
+    if tilt is not None and tilted and gain(tilt.misfits) > CLEARLY * others:
+        yield tilted_base(tilt, _fall(now, tilt.misfits, joints))
+        return
+    sprung, holder = _with_springs(robot, unknowns, rows, tau)
+    if far_better(sprung) and gain(sprung) > CLEARLY * others:
+        what = f"a spring or a counterbalance on it is tried: {_fall(now, sprung, joints)}"
+        remedy = f"robot.with_spring(dy.Spring(kind='torsion', joint='{joints[holder]}'))"
+        yield Finding("warning", "gravity", what, remedy, (joints[holder],))
+        return
     if gain(turned) >= gain(arranged) and (far_better(turned) or differs):
-        what = f"it seems to read {np.degrees(angle):.0f} degrees too much: {_fall(now, turned)}"
+        what = f"it seems to read {np.degrees(angle):.0f} degrees too much: "
+        what += _fall(now, turned, joints)
         what += f", and gravity as found {said}" if gravity > SIMILAR else ""
         remedy = "check its zero: read_log(..., offset=...) adds to the positions"
         yield Finding("warning", "gravity", what, remedy, (joints[joint],))
     elif far_better(arranged):
-        what = f"with {change} {_fall(now, arranged)}"
-        yield Finding("error", "columns", what, "check their order and signs", who)
+        what = f"with {change} {_fall(now, arranged, joints)}"
+        yield Finding("error", "columns", what, _repair(change, who, joints), who)
     elif gravity > DIFFERENT:
         remedy = "check the zeros of the joints, the base's orientation and the robot's masses"
         yield Finding("warning", "gravity", f"gravity as found {said}", remedy)
@@ -440,9 +458,33 @@ def other_reading(
         yield Finding("note", "gravity", f"gravity as found {said}", remedy)
 
 
-def _fall(now: np.ndarray, then: np.ndarray) -> str:
+TURNED = {  # what is of the other sign -> quantities of the log that turn it around
+    "the sign of the torque": ("tau",),
+    "the sign of the motion": ("q", "qd", "qdd"),
+    "the axis": ("q", "qd", "qdd", "tau"),
+}
+
+
+def _repair(change: str, who: Sequence[str], joints: Sequence[str]) -> str:
+    """What to do about columns that fit better changed; signs by the option of `read_log`."""
+    for words, quantities in TURNED.items():
+        if change.startswith(words):
+            option = sign_option(quantities, joints.index(who[0]), len(joints))
+            return f"check the sign: {option} turns it around"
+    return "check their order and signs"
+
+
+def _fall(now: np.ndarray, then: np.ndarray, joints: Sequence[str]) -> str:
+    """What becomes of the error: of all joints where it falls, else of the joint that gains most.
+
+    What is likelier by the product of the errors may have a larger mean square.
+    """
     a, b = (100 * float(np.sqrt(np.mean(x**2))) for x in (now, then))
-    return f"the error falls from {a:.0f} to {b:.0f} %"
+    if b < a:
+        return f"the error falls from {a:.0f} to {b:.0f} %"
+    j = int(np.argmin(then / np.maximum(now, 1e-300)))
+    a, b = 100 * float(now[j]), 100 * float(then[j])
+    return f"the error of {joints[j]} falls from {a:.0f} to {b:.0f} %"
 
 
 def _arrangements(
@@ -465,6 +507,21 @@ def _arrangements(
         yield rows.misfits(unknowns, turned), f"the sign of the torque of {name} changed", who
         yield other.misfits(unknowns, tau), f"the sign of the motion of {name} changed", who
         yield other.misfits(unknowns, turned), f"the axis of {name} reversed", who
+
+
+def _with_springs(
+    robot: "Robot", unknowns: Unknowns, rows: Excerpt, tau: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Misfits (n,) with a torsion spring on the joint where it explains most, and that joint."""
+    both = rows.columns(unknowns, tau[..., None])
+    found = [(rows.misfits(unknowns, tau), 0)]
+    for j, k in enumerate(robot.driven):
+        if robot.joint_kinds[k] == "revolute":
+            spring = np.zeros((*tau.shape, 1))
+            spring[:, j, 0] = rows.q[:, j] * rows.weight[:, j]
+            A = np.concatenate([both[..., :-1], spring], axis=-1)
+            found.append((relative_misfits(A, both[..., -1])[0], j))
+    return min(found, key=lambda x: float(np.log(x[0] + 1e-9).sum()))
 
 
 def _other_zero(
@@ -505,7 +562,6 @@ def missing_rotors(unknowns: Unknowns, rows: Excerpt) -> list[int]:
     return [int(j) for j in np.flatnonzero(found)] if gain > LIKELIER else []
 
 
-DRIVES = 0.05  # of the size of torque times speed: friction that feeds in more has a wrong sign
 SURELY = 5.0  # standard deviations of that power
 
 
@@ -529,7 +585,22 @@ def driving_friction(
     for j in np.flatnonzero(power < -least):
         what = "its friction would drive it: the torque has the sign of the opposite motion"
         name = unknowns.robot.drive_names[j]
-        yield Finding("error", "torques", what, "change the sign of its torque", (name,))
+        option = sign_option(["tau"], int(j), len(power))
+        yield Finding("error", "torques", what, f"change the sign of its torque: {option}", (name,))
+
+
+WORSE = 1.1  # times the misfits' product: a sign that explains a log worse
+
+
+def worse_with_other_signs(unknowns: Unknowns, rows: Excerpt) -> list[bool]:
+    """Whether the log is explained worse with the torque of the other sign, joint by joint."""
+    tau = rows.torque()
+    now = rows.misfits(unknowns, tau)
+    found = []
+    for j in range(tau.shape[1]):
+        then = rows.misfits(unknowns, tau * np.where(np.arange(tau.shape[1]) == j, -1.0, 1.0))
+        found.append(bool(np.prod(then / np.maximum(now, 1e-300)) > WORSE))
+    return found
 
 
 DELAYS = np.arange(-0.1, 0.1001, 0.005)  # s, of the torque against the motion, that are tried
@@ -579,6 +650,15 @@ def late_torque(unknowns: Unknowns, rows: Excerpt, step: float) -> Iterator[Find
 
 SIMILAR, DIFFERENT = 0.25, 0.5  # of gravity: a description is surely not, and is, another one
 HEAVY = 0.1  # of the torque: less gravity says nothing
+
+
+def gravity_shares(unknowns: Unknowns, x: np.ndarray, rows: Excerpt) -> np.ndarray:
+    """Gravity as found next to the torque of every joint, (n,)."""
+    (q, *_), weight = rows.closing(unknowns)
+    body, rest = unknowns.of_kind("body"), np.zeros_like(q)
+    found = unknowns.regressor(q, rest, rest)[..., body] @ x[body]
+    sizes = np.linalg.norm(rows.torque() * weight, axis=0)
+    return np.linalg.norm(found * weight, axis=0) / np.maximum(sizes, 1e-300)
 
 
 def gravity_difference(robot: "Robot", unknowns: Unknowns, x: np.ndarray, rows: Excerpt) -> float:

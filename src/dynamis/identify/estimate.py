@@ -16,12 +16,15 @@ from ..logs.checks import spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from ..tables import text_table
+from .error_split import ErrorSplit, error_split, percent, together
 from .feasible import links_of, physical
-from .processing import Processing, Samples, checked_logs, lowpass, prepare, torque_of
+from .frictions import SLOW, SPEED
+from .processing import WIDEST, Processing, Samples, checked_logs, lowpass, prepare, torque_of
 from .repeats import MOSTLY, repeated
+from .scatter import NOISE, sentence
 from .search import Choice
 from .unknowns import BESIDE_ROBOT, RIGID, Unknowns
-from .verdict import Verdict
+from .verdict import Comparison, Verdict, compared, coulomb_torques, validated
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -151,7 +154,9 @@ class Estimate:
     """Base parameters with standard deviations, and the robot they make.
 
     `values` are the unknowns in `names` (base parameters of bodies and drives, then friction);
-    `standard_deviations` allow for residuals that are not white. `training` is the fit on the very
+    `standard_deviations` are those by noise of the torque, of any colour, or by the scatter of the
+    unknowns over blocks of time, velocities and logs, where that is larger: `interval_sources` says
+    for each which decides, `interval_source` for all. `training` is the fit on the very
     rows it was made from, `held_out` (if any) on rows it has not seen: `headline` says whether they
     are of another motion. `verdict` says how far to trust it, joint by joint.
     """
@@ -174,11 +179,55 @@ class Estimate:
     logs: tuple[Log, ...] = field(default=(), repr=False)
     asked: Processing = Processing()  # what the user chose
     elsewhere: Processing = Processing()  # that and what the log decided: for other motions too
+    noise_covariance: np.ndarray | None = None  # by noise alone
+    interval_sources: tuple[str, ...] = ()  # what decides each interval
 
     @property
     def headline(self) -> str:
         """The error on a motion of another kind than the training motion, or that there is none."""
         return headline(self.held_out)
+
+    @checked
+    def split(self, check: Validation | None = None) -> ErrorSplit:
+        """The error of a validation in its parts; without one that of the figure to quote.
+
+        `ErrorSplit`: noise of the torque signal, what the model leaves, friction at rest.
+        """
+        if check is None:
+            return self.comparison().split
+        cutoff = float(self.processing[0].cutoff or np.inf)
+        return error_split(check, cutoff, self._slow)
+
+    @cached_property
+    def _slow(self) -> np.ndarray:
+        """The speed of every joint below which it rests, as in the fit, (n,)."""
+        zone = self.processing[0].dead_zone or SLOW * SPEED
+        top = np.max([np.abs(x.speed).max(axis=0) for x in self.training], axis=0)
+        return np.where(top > 0.0, np.minimum(zone, WIDEST * top), zone)
+
+    def comparison(self, validations: Sequence[Validation] = ()) -> Comparison:
+        """What the figure to quote was found on: see `quoted`; the fitted rows if nothing else."""
+        check = quoted(self.held_out, validations)
+        if check is None:
+            return self._fitted
+        return Comparison(_where(check, self.held_out), self.split(check))
+
+    @property
+    def _fitted(self) -> Comparison:
+        """The rows that were fitted, of all logs together."""
+        return Comparison("the fitted rows", together([self.split(x) for x in self.training]))
+
+    def judged(self, validations: Sequence[Validation] = ()) -> Verdict:
+        """The verdict when further validations count too."""
+        others = [x for x in (self.held_out, *validations) if x is not None]
+        checks = [
+            Comparison(_where(x, self.held_out), self.split(x), refitted=x is self.held_out)
+            for x in others
+        ]
+        coulomb = coulomb_torques(self.unknowns, self.values)
+        fresh = any(not x.is_repeat for x in others)
+        found = validated(self.verdict) if fresh else self.verdict
+        return compared(found, [self._fitted, *checks], self.comparison(validations), coulomb)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,6 +239,16 @@ class Estimate:
         """One per unknown."""
         variances = np.diag(self.covariance)
         return np.sqrt(np.maximum(np.where(np.isnan(variances), np.inf, variances), 0.0))
+
+    @property
+    def interval_source(self) -> str:
+        """What decides the intervals, in one sentence: noise of the torque or which scatter."""
+        if self.noise_covariance is None:
+            return sentence(self.interval_sources, 1.0)
+        noise, all_ = np.diag(self.noise_covariance), np.diag(self.covariance)
+        known = (noise > 0.0) & np.isfinite(all_) & (np.array(self.interval_sources) != NOISE)
+        wider = np.sqrt(np.median(all_[known] / noise[known])) if known.any() else 1.0
+        return sentence(self.interval_sources, float(wider))
 
     @checked
     def intervals(self, confidence: float = CONFIDENCE) -> np.ndarray:
@@ -337,15 +396,34 @@ class Estimate:
         return f"<p>{html.escape(repr(self))}</p>{self.verdict._repr_html_()}"
 
 
+def quoted(
+    held_out: Validation | None, validations: Sequence[Validation] = ()
+) -> Validation | None:
+    """The comparison whose error is the figure to quote; None where nothing was held out.
+
+    The worst of the validations that are no repeats, else what was held out; where every one is a
+    repeat the worst of the validations.
+    """
+    parts = [] if held_out is None else [held_out]
+    fresh = [[x for x in some if not x.is_repeat] for some in (validations, parts)]
+    for some in (*fresh, validations, parts):
+        if some:
+            return max(some, key=lambda x: x.relative_error_overall)
+    return None
+
+
 def headline(held_out: Validation | None, validations: Sequence[Validation] = ()) -> str:
-    """The figure to quote: of the first validation or of what was held out that is no repeat."""
-    parts = [*validations, *([] if held_out is None else [held_out])]
-    if not parts:
+    """The figure to quote in words: its error, on which motion."""
+    check = quoted(held_out, validations)
+    if check is None:
         return "no figure, nothing was held out"
-    check = next((x for x in parts if not x.is_repeat), parts[0])
-    where = "the part held out" if check is held_out else check.name or "another log"
-    error = f"{100 * check.relative_error_overall:.2f} % on {where}, {check.kind}"
+    where = _where(check, held_out)
+    error = f"{percent(check.relative_error_overall)} on {where}, {check.kind}"
     return f"no figure on a motion of another kind; {error}" if check.is_repeat else error
+
+
+def _where(check: Validation, held_out: Validation | None) -> str:
+    return "the part held out" if check is held_out else check.name or "another log"
 
 
 Torque = Callable[[Samples], np.ndarray]  # (N, n), what a model predicts

@@ -15,6 +15,7 @@ from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..logs.log import Log
 from ..model.check.finding import Finding
+from ..model.spring import Spring
 from ..progress import Stage, stage
 from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
 from .diagnose import (
@@ -27,6 +28,7 @@ from .diagnose import (
     far_from_consistent,
     few_rows,
     gravity_difference,
+    gravity_shares,
     late_torque,
     laws_replaced,
     missing_rotors,
@@ -41,9 +43,11 @@ from .diagnose import (
     unexplained,
     velocities_replaced,
     without_directions,
+    worse_with_other_signs,
 )
 from .estimate import Estimate, Validation, handed_over, validation
 from .estimators import FitProblem, Found, estimator_named, with_loads
+from .findings import by_importance, said_once
 from .frictions import SLOW, chosen_among, friction_named
 from .information import (
     NEGLIGIBLE,
@@ -55,7 +59,15 @@ from .information import (
 )
 from .processing import ESTIMATED, STILL, Processing, Samples, checked_logs, prepare
 from .repeats import MOSTLY, repeated
+from .scatter import Widened, by_kind, fitted_scatter, widened
 from .search import Decided, Search
+from .trials import (
+    as_described,
+    best_tilt,
+    confirmed_driving,
+    offsets_of_springs,
+    spring_asked,
+)
 from .unknowns import RIGID, Unknowns, passive_joints, unknowns
 from .verdict import (
     Leftover,
@@ -63,7 +75,6 @@ from .verdict import (
     leftover,
     noise_as_fitted,
     poor_joints,
-    validated,
     verdict,
 )
 
@@ -73,6 +84,9 @@ if TYPE_CHECKING:
 METHODS = ("direct", "two-step")
 ONLY = ("friction",)  # what may be sought alone, on a described arm
 LAST_THIRD = 2.0 / 3.0
+OTHER_CUTOFFS = (0.5, 2.0)  # times the cut-off, that are tried
+MOST = 0.2  # of the sampling rate: the highest of them
+TRIED_SPRING = "tried spring"
 HEAVIEST = 1e12  # rows of data that a prior may weigh: more drown the data in rounding
 
 
@@ -84,6 +98,7 @@ class Fit:
     found: Found
     processing: list[Processing]
     slow: "SlowPart | None"
+    logs: list[int]  # of every motion which log it is of
 
     @property
     def x(self) -> np.ndarray:
@@ -121,21 +136,41 @@ class Fit:
         return self._octaves[1]
 
     @cached_property
-    def covariance(self) -> np.ndarray:
-        """That of the unknowns' errors, (m, m): noise of the torque, bias by noise of the motion.
+    def widened(self) -> Widened:
+        """Covariance by noise of the torque and bias by noise of the motion, grown to the scatter.
 
-        Infinite for what the motion does not show.
+        That of the unknowns over blocks of time, velocities and logs.
         """
+        gain = self.found.solution.gain
+        bias = noise_bias(self.problem, gain)
+        noise = noise_covariance(self._octaves[0], gain) + np.outer(bias, bias)
+        at = completed(gain.x, self.known)
+        found = fitted_scatter(self.motions, self.logs, self.unknowns, at, gain)
+        return widened(noise, by_kind(self.unknowns, found))
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Covariance of the unknowns' errors, (m, m): of noise or scatter the larger."""
+        return self._covariances[0]
+
+    @property
+    def noise_covariance(self) -> np.ndarray:
+        """Covariance by noise alone, (m, m)."""
+        return self._covariances[1]
+
+    @cached_property
+    def _covariances(self) -> list[np.ndarray]:
+        """Both, with that of a first step; infinite for what the motion does not show."""
         solution, known = self.found.solution, self.known
-        bias = noise_bias(self.problem, solution.gain)
-        covariance = noise_covariance(self._octaves[0], solution.gain) + np.outer(bias, bias)
+        both = [self.widened.covariance, self.widened.noise]
         if self.slow is not None:
             whole = information(self.motions, self.unknowns)
-            covariance = total_covariance(covariance, whole, solution.weights, self.slow)
+            both = [total_covariance(C, whole, solution.weights, self.slow) for C in both]
         if solution.blind is not None:
             hidden = solution.blind if known is None else solution.blind & np.isnan(known)
-            covariance[hidden, hidden] = np.inf
-        return covariance
+            blind = np.diag(np.where(hidden, np.inf, 0.0))
+            both = [np.where(blind > 0.0, np.inf, C) for C in both]
+        return both
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +216,8 @@ class Plan:
         solution = replace(found.solution, x=completed(found.solution.x, known))
         sought = replace(sought, rigid=solution.x)  # as the robot that is handed over computes it
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
-        return Fit(replace(problem, unknowns=sought), found, chosen, slow)
+        of = [k for k, (pieces, _) in enumerate(prepared) for _ in pieces]
+        return Fit(replace(problem, unknowns=sought), found, chosen, slow, of)
 
     def _for_slow(self, processing: Processing) -> Processing:
         """Slow logs are filtered as their own motion says."""
@@ -228,19 +264,89 @@ class Plan:
         condition_number, rows = fit.found.solution.condition, excerpt(fit.motions)
         found = [*not_told_apart(condition_number, sum(log.duration for log in logs))]
         found += [*saturation(robot, logs), *torque_size(robot, rows, sought)]
+        poor = [*poor_joints(residual, joints, friction=not auto)]
         if condition_number < POOR:  # else any number may stand for a friction or a mass
             gravity = gravity_difference(robot, sought, free, rows)
-            found += other_reading(robot, sought, rows, gravity)
-            found += driving_friction(sought, free, fit.covariance, rows)
+            found += self.causes(fit, free, rows, gravity, bool(poor), logs)
             found += self.rotors_tried(fit, rows, residual, logs)
+            found += self.springs_tried(fit, free, rows, residual, logs)
         found += late_torque(sought, rows, max(log.step for log in logs))
-        explained = {f.joints for f in found if f.where == "fit"}
-        poor = poor_joints(residual, joints, friction=not auto)
+        explained = {f.joints for f in found if f.where == "fit" and f.level != "note"}
         found += [*unexplained(fit.info.misfit(x)), *(f for f in poor if f.joints not in explained)]
         found += not_exciting(sought, info, x, fit.known)
         found += few_rows(info.rows, fit.correlation, len(x))
         found += without_directions(fit.found.solution.left_out)
         return [*found, *far_from_consistent(info, free, x)] if feasible else found
+
+    def causes(
+        self,
+        fit: Fit,
+        x: np.ndarray,
+        rows: Excerpt,
+        gravity: float,
+        poor: bool,
+        logs: Sequence[Log],
+    ) -> list[Finding]:
+        """Readings of the log that explain it far better, and torques of the wrong sign.
+
+        A base is tilted, signs are changed and other cut-offs taken only where something is wrong.
+        """
+        robot, sought = self.robot, fit.unknowns
+        readings = [*other_reading(robot, sought, rows, gravity)]
+        # bounds keep friction from driving, and leave its torque over: then the fit without them
+        bound = self.estimator.endswith("feasible")
+        covariance = weighted(fit.found.info).covariance if bound else fit.covariance
+        driving = [*driving_friction(sought, x, covariance, rows)]
+        wrong = any(f.level != "note" for f in readings)
+        described = [] if wrong else [*as_described(robot, rows)]
+        if wrong or driving or poor or described:
+            tilt = best_tilt(sought, rows)
+            readings = [*other_reading(robot, sought, rows, gravity, tilt)]
+            if any(f.level == "error" for f in readings):
+                return readings  # that is the cause: friction and the rest follow from it
+            names = robot.drive_names
+            others = self.driven_at_other_cutoffs(fit, logs) if driving else {}
+            signs = worse_with_other_signs(sought, rows) if driving else []
+            driving = [*confirmed_driving(driving, names, tilt, signs, others)]
+        return [*readings, *driving, *(described if not driving else [])]
+
+    def driven_at_other_cutoffs(self, fit: Fit, logs: Sequence[Log]) -> dict[float, list[Finding]]:
+        """Joints that their friction would drive when the log is filtered otherwise, by Hz."""
+        found = {}
+        for factor in OTHER_CUTOFFS:
+            cutoff = min(factor * float(fit.processing[0].cutoff or np.inf), MOST * logs[0].rate)
+            how = replace(self.processing, cutoff=cutoff)
+            tried = replace(
+                self,
+                processing=how,
+                estimator="weighted",
+                friction=fit.unknowns.friction,
+                prior=None,
+            ).fit(logs)
+            rows, sure = excerpt(tried.motions), np.zeros_like(tried.covariance)
+            found[cutoff] = [*driving_friction(tried.unknowns, tried.x, sure, rows)]
+        return found
+
+    def springs_tried(
+        self, fit: Fit, x: np.ndarray, rows: Excerpt, residual: Leftover, logs: Sequence[Log]
+    ) -> Iterator[Finding]:
+        """Joints that carry, and whose constant torque is no friction: a fit with a spring."""
+        if self.only is not None or self.two_step or self.robot.model.closures:
+            return
+        deviations = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
+        carried = gravity_shares(fit.unknowns, x, rows)
+        for row, offset, coulomb in offsets_of_springs(fit.unknowns, x, deviations, carried):
+            name = self.robot.drive_names[row]
+            spring = Spring(kind="torsion", name=TRIED_SPRING, joint=name, stiffness=1.0)
+            tried = replace(
+                self, robot=self.robot.with_spring(spring), estimator="weighted",
+                friction=fit.unknowns.friction, prior=None,
+            ).fit(logs)  # fmt: skip
+            values = dict(zip(tried.unknowns.names, tried.x, strict=True))
+            noise = noise_as_fitted(logs, tried.processing)
+            then = leftover(tried.info, tried.unknowns, tried.x, noise).share[row]
+            now, k = residual.share[row], values.get(f"{TRIED_SPRING}.stiffness")
+            yield spring_asked(name, offset, coulomb, float(now), float(then), k)
 
     def rotors_tried(
         self, fit: Fit, rows: Excerpt, residual: Leftover, logs: Sequence[Log]
@@ -385,15 +491,15 @@ def _identified(
     fit = plan.fit(logs)
     sought, x, full = fit.unknowns, fit.x, fit.found.full
     residual = leftover(fit.info, sought, x, noise_as_fitted(logs, fit.processing))
-    findings += plan.findings(fit, residual, logs, auto)
+    findings = by_importance([*findings, *plan.findings(fit, residual, logs, auto)])
     if not force:
         refuse(findings, robot, "this log would not give a model of this arm", residual)
     result = verdict(findings, robot.drive_names, residual)
     findings = [  # notes on what was replaced count for no verdict
+        *findings,
         *reading_findings(logs, findings),
         *laws_replaced(robot, sought),
         *([] if decided.choices else velocities_replaced(logs, plan.asked, fit.processing)),
-        *findings,
     ]
 
     # the estimate, compared with its own logs
@@ -402,6 +508,8 @@ def _identified(
         unknowns=sought,
         values=x,
         covariance=fit.covariance,
+        noise_covariance=fit.noise_covariance,
+        interval_sources=fit.widened.sources,
         full=sought.full(x) if full is None else full,
         condition_number=fit.found.solution.condition,
         estimator=plan.estimator,
@@ -417,15 +525,13 @@ def _identified(
         asked=plan.asked,
         elsewhere=plan.processing,
     )
-    estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
-    if parts is None:
-        return estimate
+    findings = said_once(by_importance([*handed_over(estimate), *findings]))
+    estimate = replace(estimate, findings=tuple(findings))
 
     # a second fit without the last part, compared with that part
-    unseen = parts.held_out(plan)
-    if not unseen.is_repeat:
-        result = validated(result)
-    return replace(estimate, held_out=unseen, verdict=result)
+    if parts is not None:
+        estimate = replace(estimate, held_out=parts.held_out(plan))
+    return replace(estimate, verdict=estimate.judged())
 
 
 def _check_cutoff(processing: Processing, logs: Sequence[Log]) -> None:

@@ -7,7 +7,7 @@ body, the difference of the two is used: errors of the robot's model cancel.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -34,6 +34,19 @@ from .feasible import (
 from .frictions import FrictionModel, friction_named
 from .information import Information, Solution, told_apart, weighted
 from .processing import BLOCK, Processing, Samples, checked_logs, prepare, torque_of
+from .scatter import (
+    JOINTS,
+    TIME,
+    VELOCITY,
+    Rows,
+    Widened,
+    count_of,
+    scatter,
+    speed_blocks,
+    sums,
+    time_blocks,
+    widened,
+)
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -62,6 +75,8 @@ class PayloadEstimate:
     shift: float | None  # s between the two runs, where there are two
     status: str
     _bare: "Robot"
+    noise_covariance: np.ndarray | None = None  # (10, 10) of `values`, by noise alone
+    interval_sources: tuple[str, ...] = ()  # what decides each interval of the ten parameters
 
     names = NAMES
 
@@ -150,10 +165,11 @@ def identify_payload(
     motions = prepare(log, how, robot=bare)[0]
     ours = [payload_columns(bare, samples, threads) for samples in motions]
     gears = [Gears(bare, samples) for samples in motions]
+    blocks = time_blocks(motions), speed_blocks(motions)
     found: PayloadEstimate | None = None
     for _ in range(ROUNDS if gears[0].lossy else 1):
         parts = []
-        for samples, Y_L, gear in zip(motions, ours, gears, strict=True):
+        for samples, Y_L, gear, time, speed in zip(motions, ours, gears, *blocks, strict=True):
             grown, own = gear.under(None if found is None else Y_L @ found.parameters)
             left, keep = samples.tau - own, np.ones(len(samples), dtype=bool)
             if free is not None and shift is not None:
@@ -162,9 +178,10 @@ def identify_payload(
             columns = [Y_L * grown, friction_columns(samples.qd[:, samples.columns], model)]
             sides = np.concatenate(columns, axis=-1), left
             both = (samples.low_passed(x[keep], samples.settle) for x in sides)
-            parts.append([x[:: samples.every] for x in (*both, samples.weight[keep])])
-        Y, tau, weight = map(np.concatenate, zip(*parts, strict=True))
-        found = _estimate(bare, Y, tau, weight, model, shift, feasible)
+            beside = (x[keep] for x in (samples.weight, time, speed))
+            parts.append([x[:: samples.every] for x in (*both, *beside)])
+        rows = FittedRows(*map(np.concatenate, zip(*parts, strict=True)))
+        found = _estimate(bare, rows, model, shift, feasible)
     assert found is not None
     return found
 
@@ -290,15 +307,20 @@ def _other_left(
     return result, covered
 
 
+class FittedRows(NamedTuple):
+    """Y (N, n, k), tau, weight (N, n), and of every row the block of time and range of velocity."""
+
+    Y: np.ndarray
+    tau: np.ndarray
+    weight: np.ndarray
+    time: np.ndarray
+    speed: np.ndarray
+
+
 def _estimate(
-    bare: "Robot",
-    Y: np.ndarray,
-    tau: np.ndarray,
-    weight: np.ndarray,
-    model: FrictionModel,
-    shift: float | None,
-    feasible: bool,
+    bare: "Robot", rows: FittedRows, model: FrictionModel, shift: float | None, feasible: bool
 ) -> PayloadEstimate:
+    Y, tau, weight = rows[:3]
     joined = np.concatenate([Y, tau[..., None]], axis=-1) * weight[..., None]
     size = joined.shape[-1]
     if len(joined) < size:
@@ -312,14 +334,17 @@ def _estimate(
     x, status = _feasible(info, solution) if feasible else (solution.x, "")
     left = (tau - Y @ x) * weight
     times = solution.average(correlation_time(left))  # few rows: no spectrum of their residuals
+    wide = _widened(solution, rows, times)
     J = centred_slope(x[:10])
-    covariance = J @ (solution.covariance[:10, :10] * times) @ J.T
+    covariance, noise = (J @ C[:10, :10] @ J.T for C in (wide.covariance, wide.noise))
     dark = np.abs(J[:, ~seen]).max(axis=1, initial=0.0) > 1e-9
     covariance[np.diag_indices(10)] = np.where(dark, np.inf, np.diag(covariance))
     counted = np.maximum(info.rows, 1)
     return PayloadEstimate(
         parameters=x[:10],
         covariance=covariance,
+        noise_covariance=noise,
+        interval_sources=wide.sources[:10],
         residual=np.sqrt((left**2).sum(axis=0) / counted),
         residual_without=np.sqrt(((tau * weight) ** 2).sum(axis=0) / counted),
         friction=x[10:].reshape(joined.shape[1], len(model.columns)),
@@ -327,6 +352,22 @@ def _estimate(
         status=status,
         _bare=bare,
     )
+
+
+def _widened(solution: Solution, rows: FittedRows, times: float) -> Widened:
+    """The covariance by noise, rows so alike, grown to the scatter of the payload.
+
+    Over blocks of time, ranges of velocity and joints: what is wrong with the arm's model is not
+    the same for all of them.
+    """
+    Y, tau, weight, time, speed = rows
+    joint = np.where(weight > 0.0, np.arange(Y.shape[1]), -1)
+    parts = Rows(Y * weight[..., None], (tau - Y @ solution.x) * weight, [time, speed, joint])
+    ways = {TIME: time, VELOCITY: speed, JOINTS: joint}
+    found = sums(iter([parts]), [count_of([x]) for x in ways.values()], solution.gain)
+    body = np.arange(Y.shape[-1]) < 10
+    each = {way: scatter(x) for way, x in zip(ways, found, strict=True)}
+    return widened(solution.covariance * times, [(body, each)])
 
 
 def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:

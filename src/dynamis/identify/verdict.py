@@ -1,4 +1,9 @@
-"""The verdict on an identification: good, doubtful or not usable, of every joint and of all."""
+"""The verdict on an identification: good, doubtful, not seen or not usable, of joints and of all.
+
+A fit gives a first verdict: its findings, and joints of whose torque too much is left over. What
+it misses of torques it is compared with (fitted, held out, of other logs) makes it worse, not
+better.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,12 +16,16 @@ from ..logs.checks import without_spikes
 from ..logs.log import Log
 from ..model.check.finding import Finding
 from ..tables import html_table, text_table
+from .error_split import ErrorSplit, percent
 from .information import Information
 from .processing import HIGHEST, Processing, lowpass, on_even_grid
 from .unknowns import Unknowns
 
-VERDICTS = ("good", "doubtful", "not usable")
-OF = {"note": 0, "warning": 1, "error": 2}  # levels of findings
+GOOD, DOUBTFUL, NOT_SEEN, NOT_USABLE = VERDICTS = ("good", "doubtful", "not seen", "not usable")
+OF = {"note": GOOD, "warning": DOUBTFUL, "error": NOT_USABLE}  # levels of findings
+HALF = 0.5  # of a torque missed: three quarters of its power are shown, less is not seen
+QUARTER = 0.25  # of a torque missed by the model while joints move: worth a doubt
+MOVING = 0.1  # of the rows: a joint that moves in fewer is not judged by them
 MUCH = 0.15  # of a joint's torque left over: less is not questioned
 LITTLE = 0.01  # of the largest joint's torque: less says nothing about a small joint
 STICTION = 0.5  # of the Coulomb torque: at low speed friction does not repeat better than that
@@ -30,7 +39,8 @@ HEAD = ("", "verdict", "reason", "what to do")
 class Verdict:
     """How far to trust an estimate: `level`, the reason in one sentence, what to do.
 
-    `level` is "good", "doubtful" or "not usable"; `joints` holds a Verdict for every joint by name.
+    `level` is "good", "doubtful", "not seen" (noise and friction at rest could make up the torque,
+    or half of it is missed) or "not usable"; `joints` holds a Verdict for every joint by name.
     """
 
     level: str
@@ -72,6 +82,12 @@ class Leftover:
     allowed: np.ndarray
 
     @property
+    def explained_by_noise(self) -> np.ndarray:
+        """Joints all of whose torque noise and stiction can explain, (n,) bool."""
+        own = np.sqrt(np.maximum(self.allowed**2 - (LITTLE * self.torque.max()) ** 2, 0.0))
+        return own >= self.torque
+
+    @property
     def share(self) -> np.ndarray:
         """Of every joint's torque, (n,)."""
         return self.residual / np.maximum(self.torque, 1e-300)
@@ -95,14 +111,19 @@ def leftover(info: Information, unknowns: Unknowns, x: np.ndarray, noise: np.nda
     At low speed friction is anywhere up to its Coulomb torque: residuals of that order, and those
     that are small next to the arm's largest torques, say nothing.
     """
-    rows = np.maximum(info.rows, 1)
+    rows, coulomb = np.maximum(info.rows, 1), coulomb_torques(unknowns, x)
+    torque, residual = (np.sqrt(s / rows) for s in (info.torques, info.residuals(x)))
+    allowed = np.sqrt(noise**2 + (STICTION * coulomb) ** 2 + (LITTLE * torque.max()) ** 2)
+    return Leftover(torque, residual, allowed)
+
+
+def coulomb_torques(unknowns: Unknowns, x: np.ndarray) -> np.ndarray:
+    """Coulomb torque of every logged joint, (n,)."""
     coulomb = np.zeros(unknowns.rows)
     for k in unknowns.of_kind("coulomb"):
         if (row := unknowns.row_of(unknowns.joints[k])) is not None:
             coulomb[row] += abs(x[k])
-    torque, residual = (np.sqrt(s / rows) for s in (info.torques, info.residuals(x)))
-    allowed = np.sqrt(noise**2 + (STICTION * coulomb) ** 2 + (LITTLE * torque.max()) ** 2)
-    return Leftover(torque, residual, allowed)
+    return coulomb
 
 
 def noise_as_fitted(logs: Sequence[Log], processing: Sequence[Processing]) -> np.ndarray:
@@ -150,13 +171,13 @@ def verdict(
 ) -> Verdict:
     """The verdict of findings, worst first; without a fit no joint is good."""
     ranked = sorted(f for f in findings if f.level != "note")
-    unseen = Verdict("doubtful", "not fitted: the log was refused")
+    unseen = Verdict(DOUBTFUL, "not fitted: the log was refused")
     each = {}
     for j, name in enumerate(joints):
         own = [f for f in ranked if name in (f.joints or (name,) * (f.level == "error"))]
-        each[name] = unseen if left is None else Verdict("good", left.of(j))
+        each[name] = unseen if left is None else _by_leftover(left, j)
         if own:
-            each[name] = _of(own[0])
+            each[name] = worse(each[name], _of(own[0]))
     if ranked:
         worst, named = _of(ranked[0]), [name for name in joints if name in ranked[0].joints]
         alike = sum(f.level == ranked[0].level for f in ranked) - 1
@@ -166,7 +187,105 @@ def verdict(
     if left is None:
         return replace(unseen, joints=each)
     reason = f"{100 * left.overall:.1f} % of the torque is left over"
-    return Verdict("good", reason, VALIDATE, each)
+    return Verdict(GOOD, reason, VALIDATE, each)
+
+
+def worse(a: Verdict, b: Verdict) -> Verdict:
+    """The worse of two verdicts, of equal ones the second."""
+    return max(b, a, key=lambda x: VERDICTS.index(x.level))
+
+
+def _by_leftover(left: Leftover, j: int) -> Verdict:
+    """A joint by what the fit leaves: good, or not seen."""
+    if left.explained_by_noise[j]:
+        what = "noise and stiction could explain all of its torque"
+        return Verdict(NOT_SEEN, what, f"{SHOW_IT}, or measure its torque with less noise")
+    if left.share[j] > HALF:
+        return Verdict(NOT_SEEN, left.of(j), SHOW_IT)
+    return Verdict(GOOD, left.of(j))
+
+
+SHOW_IT = "record a motion in which this joint is faster and carries more, and look at its columns"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What a model misses of the torques of a motion, and in words which.
+
+    `refitted`: the model is not the one handed over, which was fitted on this motion too; then a
+    large error says that the motion shows too little, no more.
+    """
+
+    where: str
+    split: ErrorSplit
+    refitted: bool = False
+
+
+def compared(
+    found: Verdict, checks: Sequence[Comparison], quoted: Comparison, coulomb: np.ndarray
+) -> Verdict:
+    """The verdict once the errors of comparisons count too; `quoted` gives the figure.
+
+    `coulomb` (n,) is the Coulomb torque of every joint: what friction at rest may well be.
+    """
+    each = {}
+    for j, (name, own) in enumerate(found.joints.items()):
+        seen = [_joint_missed(check, j, float(coulomb[j])) for check in checks]
+        worst = max(seen, key=lambda x: VERDICTS.index(x.level))
+        if VERDICTS.index(worst.level) <= VERDICTS.index(own.level):
+            worst = own
+        each[name] = worst if worst.level != GOOD else Verdict(GOOD, quoted.split.of(j))
+    whole = [_missed(check) for check in checks]
+    whole += [_of_joint(name, x) for name, x in each.items() if x.level in (DOUBTFUL, NOT_USABLE)]
+    worst = max(whole, key=lambda x: VERDICTS.index(x.level))
+    if VERDICTS.index(worst.level) <= VERDICTS.index(found.level):
+        worst = found
+    if worst.level == GOOD:
+        split = quoted.split
+        reason = f"{percent(split.error)} of the torque is missed: {split.said}"
+        worst = Verdict(GOOD, reason, found.remedy)
+    unseen = [name for name, x in each.items() if x.level == NOT_SEEN]
+    if unseen and len(unseen) == len(each):
+        worst = worse(worst, _of_joint(*next(iter(each.items()))))
+    elif unseen and worst.level in (GOOD, DOUBTFUL):
+        worst = replace(worst, reason=f"{worst.reason}; not seen: {', '.join(unseen)}")
+    return replace(worst, joints=each)
+
+
+def _joint_missed(check: Comparison, j: int, coulomb: float) -> Verdict:
+    """A joint by what a comparison misses of its torque."""
+    split = check.split
+    torque, residual, _, model, _ = split.sizes[j]
+    largest = float(split.sizes[:, 0].max())
+    said = f"{split.of(j)}, on {check.where}"
+    if split.moving[j] < MOVING * split.rows or torque == 0.0:
+        return Verdict(GOOD, said)
+    if not check.refitted and model > max(torque, coulomb, LITTLE * largest):
+        return Verdict(NOT_USABLE, f"{said}: more than without a prediction", SHOW_IT)
+    if residual > HALF * torque:
+        return Verdict(NOT_SEEN, said, SHOW_IT)
+    if model > max(QUARTER * torque, STICTION * coulomb, LITTLE * largest):
+        return Verdict(DOUBTFUL, said, f"{SHOW_IT}; look at its friction")
+    return Verdict(GOOD, said)
+
+
+def _missed(check: Comparison) -> Verdict:
+    """The whole by what a comparison misses of all torques."""
+    split = check.split
+    said = f"{percent(split.error)} of the torque is missed on {check.where}: {split.said}"
+    remedy = "look at the joint with the largest error, its columns, and the robot"
+    if split.model > HALF and not check.refitted:
+        return Verdict(NOT_USABLE, said, remedy)
+    if split.error > HALF:
+        return Verdict(NOT_SEEN, said, SHOW_IT)
+    if split.model > QUARTER:
+        return Verdict(DOUBTFUL, said, remedy)
+    return Verdict(GOOD, said)
+
+
+def _of_joint(name: str, own: Verdict) -> Verdict:
+    """The verdict on a joint as one on all."""
+    return replace(own, reason=f"{name}: {own.reason}")
 
 
 def validated(found: Verdict) -> Verdict:
@@ -175,4 +294,4 @@ def validated(found: Verdict) -> Verdict:
 
 
 def _of(finding: Finding) -> Verdict:
-    return Verdict(VERDICTS[OF[finding.level]], finding.what, finding.remedy)
+    return Verdict(OF[finding.level], finding.what, finding.remedy)

@@ -7,16 +7,23 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
 from ..errors import OptionError, counted
 from ..model.check.finding import Finding
 from .log import GAP, LONG_GAP, Log, stretches
+from .units import TIME
 
 ABSOLUTE = 1e8  # s; later stamps count from an epoch, and are taken from the first one
 FEW = 0.01  # share of stamps that may be late and are then sorted
 COARSE = 0.1  # share of repeated stamps that makes the clock too coarse
 STEADY, UNSTEADY = 0.05, 0.5  # spread of the steps next to their median: worth a note, a warning
-SLOW, ABSURD = 1.0, 100.0  # s per step: likely, surely another unit than seconds
+SLOW, ABSURD = 0.25, 100.0  # s per step: likely, surely another unit than seconds
+USUAL = 4e-3  # s per step: of the units that stamps may have, the one is guessed that is nearest
+PLAUSIBLE = (1e-5, 0.25)  # s per step that a guess may give
+FIRST = 0.02  # of a log: corrupt rows at its beginning are among its first ones
+FEWEST = 3  # rows that are first ones of any log
+RESTART = 100.0  # steps: a clock that jumps so far among the first rows was not running yet
 
 
 class Stamps(NamedTuple):
@@ -41,6 +48,11 @@ def stamps(raw: np.ndarray, factor: float, where: str, unit_given: bool) -> Stam
         what = f"dropped {counted(len(raw) - len(good), 'row')} without time stamp"
         findings.append(Finding("warning", where, what, "look at how the log was written"))
     whole = whole[good]
+    begin = _restart((whole - whole[0]).astype(np.float64))
+    if begin:
+        what = f"the first {counted(begin, 'row')} were dropped: the time jumps behind them"
+        findings.append(Finding("warning", where, what, "look at how the log was started"))
+    whole, good = whole[begin:], good[begin:]
     first = whole[0]
     t = (whole - first) * factor  # subtracted as it is stored: nothing is lost
     order, found = _sorted(t, good, where)
@@ -52,7 +64,9 @@ def stamps(raw: np.ndarray, factor: float, where: str, unit_given: bool) -> Stam
     t, rows = t[new], rows[new]
     if len(t) < 2:
         raise OptionError(f"{where}: every time stamp is the same", "give sample_time= instead")
-    findings += _unit(float(np.median(np.diff(t))), where, unit_given)
+    scale, found = _unit(float(np.median(np.diff(t))), where, unit_given)
+    findings += found
+    t, factor = t * scale, factor * scale
     start = float(first) * factor
     if abs(start) < ABSOLUTE:
         # from the stamp itself: t + start would round twice
@@ -128,14 +142,32 @@ def _repeated(count: int, total: int, where: str) -> Finding:
     return Finding("note", where, what, "nothing, if the logger writes some rows twice")
 
 
-def _unit(median: float, where: str, given: bool) -> list[Finding]:
+def _restart(t: np.ndarray) -> int:
+    """Rows before the last jump of the clock among the first ones."""
+    sizes = np.abs(np.diff(t))
+    steps = np.diff(t)[: max(FEWEST, int(FIRST * len(t)))]
+    if not sizes.any():
+        return 0
+    median = float(np.median(sizes[sizes > 0.0]))  # stamps may repeat
+    jumps = np.flatnonzero((steps > RESTART * median) | (steps < -LONG_GAP * median))
+    return int(jumps[-1]) + 1 if len(jumps) and len(t) > 2 * len(steps) else 0
+
+
+def _unit(median: float, where: str, given: bool) -> tuple[float, list[Finding]]:
+    """By how much stamps are to be multiplied that cannot be seconds, and what was guessed."""
     if given or median < SLOW:
-        return []
+        return 1.0, []
+    steps = {name: median * TIME[name] for name in ("ms", "us", "ns")}
+    name = min(steps, key=lambda x: abs(np.log(steps[x] / USUAL)))
     what = f"the stamps step by {median:.6g} s, if they are seconds"
+    if PLAUSIBLE[0] <= steps[name] <= PLAUSIBLE[1]:
+        what += f": they were read as {name}, steps of {_ms(steps[name])}"
+        remedy = f"units={{'t': '{name}'}} says so, or units={{'t': 's'}} if they are seconds"
+        return TIME[name], [Finding("warning", where, what, remedy)]
     remedy = "units={'t': 'ms'} (or 'us', 'ns') says what they are"
     if median >= ABSURD:
         raise OptionError(f"{where}: {what}", remedy)
-    return [Finding("warning", where, what, remedy)]
+    return 1.0, [Finding("warning", where, what, remedy)]
 
 
 def _epoch(start: float, where: str) -> Finding:
@@ -158,7 +190,9 @@ JUMP = 20.0  # usual steps: a position that changes by more from row to row jump
 SMALL = 0.02  # rad or m: a smaller change is no jump
 TURN = 0.5  # rad: how near to a whole turn the jump of a wrapped angle is
 BRIEF = 3  # rows that a spike lasts at most
-FIRST = 0.02  # of a log: corrupt rows at its beginning are among its first ones
+PULSE = 5.0  # times the 99th percentile of a velocity's pulses: something struck the joint
+LEAST_PULSE = 0.02  # of a velocity's range: a smaller pulse is none
+CORRUPT = 10.0  # ranges of a velocity: a larger pulse is no motion
 LOOKED_AT = 20_000  # rows that show the range of a signal
 NAMED = 4  # rows that a finding names
 
@@ -199,6 +233,7 @@ def _faults(log: Log, turns: Sequence[bool]) -> Iterator[Fault]:
         yield j, level, what, remedy
     marked = spikes(log)
     yield from _spikes(log, marked)
+    yield from _events(log, events(log))
     clean = without_spikes(log, marked)
     jumps = list(_jumps(clean, angles))
     yield from jumps
@@ -210,8 +245,26 @@ def spikes(log: Log) -> dict[str, np.ndarray]:
     """Which numbers of q, qd and tau are spikes, (N, n) booleans, as far as there are any.
 
     Torques and velocities for a few rows, or at the very beginning, further outside of their range
-    (from 1 to 99 % of the rows) than it is wide; positions that jump away and back.
+    (from 1 to 99 % of the rows) than it is wide; positions that jump away and back. What a contact
+    does (`events`) is none.
     """
+    found = _outliers(log)
+    for name, real in _caused(log, found).items():
+        found[name] = found[name] & ~real
+    return {name: mask for name, mask in found.items() if mask.any()}
+
+
+def events(log: Log) -> dict[str, np.ndarray]:
+    """Torques and velocities out of range in rows in which the velocity has a pulse, (N, n).
+
+    A sensor that fails moves no joint: these are contacts or collisions.
+    """
+    found = _outliers(log)
+    real = {name: mask & found[name] for name, mask in _caused(log, found).items()}
+    return {name: mask for name, mask in real.items() if mask.any()}
+
+
+def _outliers(log: Log) -> dict[str, np.ndarray]:
     found = {"q": _away_and_back(log)}
     for name in ("tau",) if log.qd is None else ("qd", "tau"):
         x = getattr(log, name)
@@ -220,7 +273,37 @@ def spikes(log: Log) -> dict[str, np.ndarray]:
         for j in np.flatnonzero(out.any(axis=0)):
             out[:, j] = _brief(out[:, j])
         found[name] = out
-    return {name: mask for name, mask in found.items() if mask.any()}
+    return found
+
+
+def _caused(log: Log, outliers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Outliers of tau beside a pulse of the joint's velocity, and those of qd there, (N, n).
+
+    A row whose position jumps away and back, or whose velocity is out by more than any arm's, is
+    corrupt.
+    """
+    if not outliers["tau"].any():
+        return {}
+    v = np.gradient(log.q, log.t, axis=0) if log.qd is None else log.qd
+    pulses, size = np.zeros(v.shape), np.ptp(np.percentile(_some(v), [1, 99], axis=0), axis=0)
+    w = BRIEF + 1
+    if len(v) <= 2 * w:
+        return {}
+    pulses[w:-w] = np.abs(v[w:-w] - 0.5 * (v[2 * w :] + v[: -2 * w]))
+    usual = PULSE * np.percentile(_some(pulses), 99, axis=0)
+    far = pulses > CORRUPT * size.max()
+    pulse = (pulses > np.maximum(usual, LEAST_PULSE * size)) & ~far
+    corrupt = outliers["q"].any(axis=1) | far.any(axis=1)
+    struck = _widened(pulse) & ~_widened(corrupt[:, None])
+    real = {"tau": outliers["tau"] & struck}
+    if "qd" in outliers:
+        real["qd"] = outliers["qd"] & struck & _widened(real["tau"])
+    return real
+
+
+def _widened(rows: np.ndarray) -> np.ndarray:
+    """Those rows (N, n) and a few to either side."""
+    return binary_dilation(rows, np.ones((2 * BRIEF + 1, 1)))
 
 
 def without_spikes(log: Log, found: Mapping[str, np.ndarray] | None = None) -> Log:
@@ -286,6 +369,18 @@ def _spikes(log: Log, found: Mapping[str, np.ndarray]) -> Iterator[Fault]:
             yield j, "warning", what, remedy
 
 
+def _events(log: Log, found: Mapping[str, np.ndarray]) -> Iterator[Fault]:
+    for j in np.flatnonzero(found["tau"].any(axis=0)).tolist() if "tau" in found else ():
+        rows = np.flatnonzero(found["tau"][:, j])
+        worst = log.tau[rows[np.argmax(np.abs(log.tau[rows, j]))], j]
+        what = (
+            f"tau{j + 1} has an event of up to {worst:.4g} in {_rows(log, rows)}, with a pulse of "
+            "the velocity in the same rows: a contact or a collision"
+        )
+        remedy = "the model knows no contacts: leave those rows out, log.window or log.rows"
+        yield j, "warning", what, remedy
+
+
 def _rows(log: Log, rows: np.ndarray) -> str:
     """Row numbers and times, the first few."""
     named = ", ".join(f"{k} ({log.t[k] - log.t[0]:.4g} s)" for k in rows[:NAMED].tolist())
@@ -296,6 +391,7 @@ def _rows(log: Log, rows: np.ndarray) -> str:
 def _jumps(log: Log, angles: set[int]) -> Iterator[Fault]:
     """Wrapped angles, corrupt first rows, and other positions that no arm goes through."""
     steps, jump = _steps(log)
+    begin = corrupt_start(log)
     for j in np.flatnonzero(jump.any(axis=0)).tolist():
         rows = np.flatnonzero(jump[:, j])
         size, last = float(np.abs(steps[rows, j]).max()), int(rows[-1]) + 1
@@ -304,14 +400,37 @@ def _jumps(log: Log, angles: set[int]) -> Iterator[Fault]:
             what = f"{said}: the angle is wrapped"
             remedy = "dataclasses.replace(log, q=np.unwrap(log.q, axis=0))"
         elif last <= FIRST * len(log):
-            what, remedy = f"{said}: the first rows are corrupt", f"log.rows({last}, None)"
+            what, remedy = f"{said}: the first rows are corrupt", f"log.rows({begin}, None)"
         else:
             what, remedy = said, "leave such rows out: read_log drops rows that hold NaN"
         yield j, "error", what, remedy
 
 
+def corrupt_start(log: Log) -> int:
+    """How many of the first rows lie before a jump of some joint that no arm makes."""
+    steps, jump = _steps(log)
+    early = (jump & ~_whole_turns(steps))[: max(FEWEST, int(FIRST * len(log)))].any(axis=1)
+    return int(np.flatnonzero(early)[-1]) + 1 if early.any() else 0
+
+
 def _velocities(log: Log, qd: np.ndarray) -> Iterator[Fault]:
     """Joints whose qd is not the rate of q, by size or by shape."""
+    for i, (ratio, alike) in enumerate(rate_ratios(log, qd)):
+        if np.isnan(ratio) or (1 / RATIO < ratio < RATIO and alike > ALIKE):
+            continue
+        what = (
+            f"qd{i + 1} is not the rate of q{i + 1}: {ratio:.3g} times its size, correlation "
+            f"{alike:.2f}"
+        )
+        remedy = "check units and the order of the joints, or leave it: columns=dict(qd=None)"
+        yield i, "error", what, remedy
+
+
+def rate_ratios(log: Log, qd: np.ndarray) -> Iterator[tuple[float, float]]:
+    """Of every joint, the size of qd next to the rate of q, and their correlation.
+
+    NaN where the joint hardly moves, or the log is short.
+    """
     step = log.step
     m = max(1, round(STRETCH / step))
     if len(log) < 4 * m:
@@ -322,14 +441,7 @@ def _velocities(log: Log, qd: np.ndarray) -> Iterator[Fault]:
     for i in range(log.n):
         size, other = np.sqrt(np.mean(moved[:, i] ** 2)), np.sqrt(np.mean(said[:, i] ** 2))
         if len(moved) < 4 or size < MOVED:
+            yield float("nan"), float("nan")
             continue
-        ratio = other / size
         alike = np.mean(moved[:, i] * said[:, i]) / (size * other) if other else 0.0
-        if 1 / RATIO < ratio < RATIO and alike > ALIKE:
-            continue
-        what = (
-            f"qd{i + 1} is not the rate of q{i + 1}: {ratio:.3g} times its size, correlation "
-            f"{alike:.2f}"
-        )
-        remedy = "check units and the order of the joints, or leave it: columns=dict(qd=None)"
-        yield i, "error", what, remedy
+        yield float(other / size), float(alike)

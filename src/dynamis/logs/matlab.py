@@ -1,9 +1,9 @@
 """MATLAB files of version 5 to 7 as tables: arrays of numbers, those inside of structs as "log.q".
 
 The format is that of "MAT-File Format" (MathWorks): elements, each a kind, a size and bytes. Only
-single structs, objects and cells are looked into; texts and all else are stepped over by their
-size. A reader that makes an object of each cell takes minutes for a packed file of some hundred
-kB, and nested cells overflow its stack.
+single objects and cells and a few structs in an array, "log(2).q", are looked into; texts and all
+else are stepped over by their size. A reader that makes an object of each cell takes minutes for a
+packed file of some hundred kB, and nested cells overflow its stack.
 """
 
 import math
@@ -26,6 +26,7 @@ MATRIX, COMPRESSED = 14, 15  # kinds of elements
 CLASS = 0xFF  # of an array, the lowest byte of its flags
 CELL, STRUCT, OBJECT = 1, 2, 3
 HOLDERS = (CELL, STRUCT, OBJECT)  # classes that are looked into where they hold one thing
+MOST_STRUCTS = 64  # of an array of structs that is looked into
 HEAD = 40  # bytes of a packed element: its tag, flags and two dimensions
 NO_NUMBERS = 0x0A00  # flags of complex numbers and of logical values
 STORED = dict(enumerate(("i1", "u1", "i2", "u2", "i4", "u4", "f4"), 1))
@@ -158,31 +159,39 @@ def _flat(
         return
     if kind == OBJECT:
         _next(parts)  # the name of its class
-    yield from _fields(name, parts, order, seen, depth + 1)
+    yield from _fields(name, math.prod(shape), parts, order, seen, depth + 1)
 
 
 def _numeric(body: Any, order: str) -> bool:
-    """Whether an array, of which the first bytes suffice, is of real numbers or holds one thing."""
+    """Whether an array, of which the first bytes suffice, is of real numbers or looked into."""
     if len(body) < 12:  # an empty one has no flags
         return False
     flags = struct.unpack_from(f"{order}I", body, 8)[0]
     if flags & CLASS in HOLDERS:
-        return len(body) >= HEAD - 8 and struct.unpack_from(f"{order}III", body, 20) == (8, 1, 1)
+        if len(body) < HEAD - 8:
+            return False
+        size, rows, columns = struct.unpack_from(f"{order}III", body, 20)
+        most = MOST_STRUCTS if flags & CLASS == STRUCT else 1
+        return size == 8 and 1 <= rows * columns <= most
     return flags & CLASS in NUMBERS and not flags & NO_NUMBERS
 
 
 def _fields(
     name: str,
+    structs: int,
     parts: Iterator[tuple[int, memoryview]],
     order: str,
     seen: Iterator[int],
     depth: int,
 ) -> Iterator[tuple[str, Numbers]]:
-    """Numbers of the fields of one struct, of which class, shape and name were read."""
+    """Numbers of the fields of one struct or several, of which class, shape and name were read."""
     (width,), (_, names) = _integers(parts, order), _next(parts)
+    count = max(1, len(names) // width) if width else 1
     for k, part in enumerate(parts):
-        field = _text(names[k * width : (k + 1) * width])
-        yield from _flat(f"{name}.{field}", _matrix(part), order, seen, depth)
+        which, field = divmod(k, count) if structs > 1 else (0, k)
+        label = _text(names[field * width : (field + 1) * width])
+        place = f"({which + 1})" if structs > 1 else ""
+        yield from _flat(f"{name}{place}.{label}", _matrix(part), order, seen, depth)
 
 
 def _matrix(part: tuple[int, memoryview]) -> memoryview:

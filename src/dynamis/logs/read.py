@@ -8,6 +8,7 @@ The gears are taken as loss-free: what they eat is friction of the joint, identi
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,14 @@ from ..model.check.finding import Finding
 from ..model.quantity import resolve
 from ..progress import stage
 from ..trajectory.arguments import numbers
-from .checks import Stamps, implausible, stamps, uneven
+from .checks import Stamps, corrupt_start, implausible, stamps, uneven, without_spikes
+from .columns import guess_columns, guess_finding
 from .log import Log, rows_of, within
+from .scales import guess_units
 from .source import open_source
 from .table import (
     LARGEST,
+    QUANTITIES,
     Block,
     Table,
     arrange,
@@ -33,12 +37,13 @@ from .table import (
     scaled,
     wanted_joints,
 )
-from .units import UNITS, factor
+from .units import UNITS, factor, split_signs
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 LACKING = ("qd", "qdd", "temperature")  # what a log may lack
+SUCH = "dict(t='time', q='pos_*')"  # columns
 DIFFERENTIATED = "it is then differentiated from q"
 SINGULAR = 1e-9  # of a gear matrix: smallest next to largest singular value
 
@@ -69,9 +74,12 @@ def read_log(
     `columns` says which hold t, q, qd, qdd, tau, or current, motor_q, motor_qd, motor_qdd,
     motor_tau, or temperature (deg C): a name, a pattern ("pos_*", "joint{}_position"), a list of
     names, None to leave one out; or places from 0, such as 0 or [1, 2, 3], where there is no
-    header. Unless given: t, q1.., qd1.., qdd1.., tau1.., temperature1.., or 2-D arrays so named.
+    header. Unless given: t, q1.., qd1.., qdd1.., tau1.., temperature1.., or 2-D arrays so named;
+    where there are none, columns that are called like them (actual_q_0, Axis1 Trq).
     `units` by quantity, such as {"q": "deg", "t": "ms"}: one, or one per joint; those that a text
-    file gives in its header ("q1 [deg]") or in a line below it are taken from there.
+    file gives in its header ("q1 [deg]") or in a line below it are taken from there. {"tau": -1}
+    turns signs around, [1, -1, 1] that of one joint. Where nothing says them, degrees, rpm, mm,
+    mN m and parts of a second are guessed from the numbers.
     `sample_time` (s) where there are no stamps.
     `joints`: which, and in which order: names, or places from 0; with `robot`, its joints by name,
     or by the end of their names where those of the log have another prefix (fr3_, /robot1/).
@@ -85,14 +93,17 @@ def read_log(
     paths, such as "motors.q".
     `max_bytes`: what a file may take in memory as it declares it, before it is read.
 
-    Rows with NaN or inf and repeated stamps are dropped; `log.findings` lists that and whatever
-    else is dubious.
+    Rows with NaN or inf, repeated stamps, and first rows before a jump of the clock or of a joint
+    are dropped; `log.findings` lists that, every guess, and whatever else is dubious.
     """
     units = by_quantity(units, "units", "{'q': 'deg', 't': 'ms'}", UNITS)
     number(max_bytes, "max_bytes", "a number above 0", lambda x: x > 0.0)
+    wanted = wanted_joints(joints, robot)
     with stage(f"reading {Path(source).name if isinstance(source, (str, Path)) else 'a log'}"):
-        table = open_source(source, topic, wanted_joints(joints, robot), max_bytes)
-        blocks = pick(table, columns)
+        table = open_source(source, topic, wanted, max_bytes)
+        asked = by_quantity(columns, "columns", SUCH, QUANTITIES)
+        guess = guess_columns(table, asked, wanted, sample_time is None)
+        blocks = pick(table, {**asked, **guess})
     cut = rows_of((None, None) if rows is None else rows, _count(blocks, table.where))
     _one_part(table, cut)
     blocks = {x: block._replace(values=block.values[cut]) for x, block in blocks.items()}
@@ -102,19 +113,40 @@ def read_log(
     if window is not None:
         inside = within(clock.t, window)
         clock = Stamps(clock.t[inside], clock.rows[inside], clock.findings)
-    units = declared(blocks, table) | dict(units)
+    signs, units = split_signs(units, _joint_count(blocks))
+    units = declared(blocks, table) | units
     values = {x: scaled(x, b, units)[clock.rows] for x, b in blocks.items()}
-    given = gear_matrix, robot, wanted_joints(joints, robot)
-    arrays = _joint_side(values, drive_gains, *given, table.where)
-    if offset is not None:
-        arrays["q"] = arrays["q"] + _per_joint(offset, "offset", arrays["q"].shape[1])
+    given = gear_matrix, robot, wanted
+    where = table.where + (f", {guess['current']!r}," if "current" in guess else "")
+    arrays = _joint_side(values, drive_gains, *given, where)
     arrays, kept, dropped = _finite(arrays, clock.rows + first, table.where)
     if name is None:
         name = Path(source).stem if isinstance(source, (str, Path)) else ""
     log = Log(clock.t[kept], name=name, stated=tuple(units), **arrays)  # type: ignore[arg-type]
-    findings = [*table.findings, *clock.findings, *findings, *dropped]
+    motors = [x.removeprefix("motor_") for x in blocks if x.startswith("motor_")]
+    known = [*units, *motors, *(("tau",) if "current" in blocks else ())]
+    log, guessed = guess_units(log, known, robot, wanted, table.where)
+    log, corrupt = _without_corrupt_start(log, table.where)
+    log = replace(log, **{x: getattr(log, x) * sign for x, sign in signs.items() if x in arrays})
+    if offset is not None:
+        log = replace(log, q=log.q + _per_joint(offset, "offset", log.n))
+    said = [guess_finding(guess, table.where)] if guess else []
+    findings = [*table.findings, *said, *clock.findings, *findings, *dropped, *guessed, *corrupt]
     findings += [*uneven(log.t, table.where), *implausible(log, table.where)]
     return log.with_findings(sorted(findings))
+
+
+def _joint_count(blocks: Mapping[str, Block]) -> int:
+    return blocks["q" if "q" in blocks else "motor_q"].values.shape[1]
+
+
+def _without_corrupt_start(log: Log, where: str) -> tuple[Log, list[Finding]]:
+    """The log from behind the last jump among its first rows."""
+    count = corrupt_start(without_spikes(log))
+    if not count or len(log) - count < 2:
+        return log, []
+    what = f"the first rows are corrupt: {counted(count, 'row')} before a jump of q were dropped"
+    return log.rows(count), [Finding("warning", where, what, "look at how the log was started")]
 
 
 def _one_part(table: Table, cut: slice) -> None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,12 +44,16 @@ def factor(quantity: str, unit: Any, columns: int) -> Any:
 def one_factor(quantity: str, unit: Any) -> float:
     """What to multiply one column by."""
     table = {plain_unit(name): x for name, x in UNITS[quantity].items()}
-    found = table.get(plain_unit(unit), 0.0) if isinstance(unit, str) else real(unit)
+    if isinstance(unit, str):
+        plain = plain_unit(unit)
+        found = table.get(plain.removeprefix("-"), 0.0) * (-1.0 if plain[:1] == "-" else 1.0)
+    else:
+        found = real(unit)
     if np.isfinite(found) and found != 0.0:
         return float(found)
     raise OptionError(
         f"units[{quantity!r}] is {unit!r}, expected one of: {', '.join(UNITS[quantity])}",
-        "or a number: how much of the SI unit one of yours is",
+        "or a number: how much of the SI unit one of yours is; -deg is the opposite sign",
     )
 
 
@@ -67,3 +71,28 @@ def plain_unit(unit: str) -> str:
 
 KNOWN = {plain_unit(name) for table in UNITS.values() for name in table}
 WITH_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]*?)\s*[\])]")  # a name and its unit: q1 [deg]
+
+
+SIGNED = ("q", "qd", "qdd", "tau")  # quantities of the joints, whose signs may be given alone
+
+
+def split_signs(
+    units: Mapping[str, Any], joints: int
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Signs that were given without a unit, -1 or a list of 1 and -1, and all other units."""
+    signs, rest = dict[str, np.ndarray](), dict(units)
+    for name in SIGNED:
+        given = units.get(name)
+        listed = [*given] if isinstance(given, (list, tuple)) else [given]
+        plain = all(isinstance(x, (int, float)) and x in (1, -1) for x in listed)
+        if plain and -1 in listed:
+            column = factor(name, given, joints)
+            signs[name] = np.broadcast_to(np.asarray(column, dtype=np.float64), (joints,))
+            del rest[name]
+    return signs, rest
+
+
+def sign_option(quantities: Sequence[str], joint: int | None = None, joints: int = 1) -> str:
+    """The option of `read_log` that turns signs around, of one joint or of all."""
+    one = -1 if joint is None else [-1 if k == joint else 1 for k in range(joints)]
+    return f"units={dict.fromkeys(quantities, one)}"

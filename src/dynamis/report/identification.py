@@ -4,17 +4,18 @@ import html
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..files import PAGES, checked_path
 from ..identify.deviations import NORMAL, autocorrelation
+from ..identify.error_split import HEAD as SPLIT_HEAD
+from ..identify.error_split import percent
 from ..identify.estimate import CONFIDENCE, Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.processing import Processing, band, spectrum
 from ..identify.search import CHOICES
-from ..identify.verdict import validated
 from ..logs.log import Log
 from ..model.schema import UNITS
 from .chart import ChartSeries, Panel, chart
@@ -147,6 +148,8 @@ def spectrum_chart(log: Log, processing: Processing) -> tuple[str, list[ChartSer
     return chart("", "frequency, Hz", panel, log=True), drawn
 
 
+MARKS = {"good": "good", "doubtful": "doubt", "not seen": "unseen", "not usable": "bad"}
+ADDED = "the squares of the parts add up to that of the error."
 LIGHT = 1e-6  # kg, below which a link has no centre of mass
 
 
@@ -198,22 +201,24 @@ class _Sections:
 
     def verdict(self) -> None:
         """How far to trust it, all and joint by joint."""
-        marks = {"good": "good", "not usable": "bad"}
-        figure = headline(self.estimate.held_out, self.validations)
-        self.page.section("Verdict", f"Torque error: {figure}.")
-        judged, checks = self.estimate.verdict, self.validations
-        cells = (judged if all(x.is_repeat for x in checks) else validated(judged)).cells()
-        rows = [(a, (b, marks.get(b, "")), c, d) for a, b, c, d in cells]
-        self.page.table(("joint", "verdict", "reason", "what to do"), rows)
+        page, checks = self.page, self.validations
+        split = self.estimate.comparison(checks).split
+        page.section("Verdict")
+        page.text(f"Torque error: {headline(self.estimate.held_out, checks)}.", "first")
+        page.text(f"It is made of {split.said}; {ADDED}")
+        cells = self.estimate.judged(checks).cells()
+        rows = [(a, (b, MARKS[b]), c, d) for a, b, c, d in cells]
+        page.table(("joint", "verdict", "reason", "what to do"), rows)
 
     def accuracies(self) -> None:
         """Held out, other motions, and only then the residual of the fit itself."""
         estimate, page = self.estimate, self.page
         page.section(
             "Held out",
-            f"{self._held_out()} As logged means every row, nothing filtered. Low-passing both "
-            f"torques at the cut-off of the fit, {self.cutoff:.3g} Hz, gives smaller errors: it "
-            "removes the noise and what no rigid-body model explains.",
+            f"{self._held_out()} As logged means every row, nothing filtered; {ADDED} Noise is "
+            f"what the torque has above the cut-off of the fit, {self.cutoff:.3g} Hz, while a "
+            "joint moves, and as much below it as white noise has. At rest friction takes any "
+            "value up to the break-away torque.",
         )
         if estimate.held_out is not None:
             self._accuracy(estimate.held_out)
@@ -250,35 +255,24 @@ class _Sections:
         return said
 
     def _accuracy(self, fit: "Validation") -> None:
-        """Relative error of all joints, then of each; as logged and low-passed."""
-        low, at = fit.filtered(self.cutoff), f"low-passed at {self.cutoff:.3g} Hz"
-        both = [_percent(x.relative_error_overall) for x in (fit, low)]
+        """Relative error of all joints, then of each, in its parts."""
+        split = self.estimate.split(fit)
         self.page.parts.append(
-            f'<p class="first">Relative error of all joints: <b>{both[0]}</b> as logged, '
-            f'{both[1]} {at}.</p><div class="total">'
+            f'<p class="first">Relative error of all joints: <b>{percent(split.error)}</b> as '
+            'logged.</p><div class="total">'
         )
-        rows: list[Sequence[Any]] = [
-            (name, f"{fit.rms[i]:.4g} {self.units[i]}", _percent(fit.relative_error[i]),
-             _percent(fit.nrms[i]), f"{low.rms[i]:.4g} {self.units[i]}",
-             _percent(low.relative_error[i]))
-            for i, name in enumerate(fit.joint_names)
-        ]  # fmt: skip
-        head = (
-            "joint",
-            "RMS",
-            "relative error",
-            "NRMS",
-            f"RMS, {at}",
-            "relative error, low-passed",
-        )
-        self.page.table(head, [*rows, ("all joints", "", both[0], "", "", both[1])])
+        sizes = [*(f"{x:.4g} {unit}" for x, unit in zip(fit.rms, self.units, strict=True)), ""]
+        cells = zip(split.cells(), sizes, [*map(percent, fit.nrms), ""], strict=True)
+        rows = [(name, rms, *shares, nrms) for (name, *shares), rms, nrms in cells]
+        head = ("joint", "RMS", *SPLIT_HEAD[1:], "RMS next to the range of the torque")
+        self.page.table(head, rows)
         self.page.parts.append("</div>")
 
     def findings(self) -> None:
         found = self.estimate.findings
         self.page.section("Findings", "" if found else "None.")
         if found:
-            marks = {"error": "bad"}
+            marks = {"error": "bad", "warning": "doubt"}
             rows = [((f.level, marks.get(f.level, "")), f.place, f.what, f.remedy) for f in found]
             self.page.table(("level", "where", "what", "what to do"), rows)
 
@@ -345,7 +339,7 @@ class _Sections:
             "rigid-body torque (fitted rows, decimated; pale if slower than the dead zone)." + load,
         )
         if estimate.scores:
-            scores = [(name, _percent(score)) for name, score in estimate.scores]
+            scores = [(name, percent(score)) for name, score in estimate.scores]
             self.page.table(("friction model", "cross-validation error"), scores)
         axes = [(f"velocity, {v}/s", f"torque, {u}") for v, u in zip(moves, units, strict=True)]
         self._grid(lambda i, name: friction_chart(estimate, self.rows, i, name, axes[i]), FRICTION)
@@ -418,7 +412,7 @@ class _Sections:
         ends = [np.stack([x.min(axis=0), x.max(axis=0)]) for x in (q, qd, tau)]
         self.page.table(head, [
             (f"{name}, {self.moves[i]}", *(f"{x:.5g}" for x in np.concatenate(ends)[:, i]),
-             _percent(float(counted[:, i].mean())))
+             percent(float(counted[:, i].mean())))
             for i, name in enumerate(self.names)
         ])  # fmt: skip
 
@@ -453,7 +447,3 @@ class _Sections:
 
     def _grid(self, drawn: Callable[[int, str], str], series: Sequence[ChartSeries]) -> None:
         self.page.grid([drawn(i, name) for i, name in enumerate(self.names)], series)
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %" if np.isfinite(value) else "no torque"

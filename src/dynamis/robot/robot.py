@@ -1324,6 +1324,7 @@ def load(
     laws: Mapping[str, Callable[..., object]] | None = None,
     run_xacro: bool | Mapping[str, object] = False,
     download: bool = False,
+    joints: str | Sequence[str] | None = None,
 ) -> Robot:
     """A robot by catalogue name, or from a .toml, .urdf, .sdf or MJCF (.xml) file.
 
@@ -1331,8 +1332,9 @@ def load(
     that the most moving joints lead to, moved on through the fixed links behind it while there is
     exactly one: with a gripper that may be a finger. `robot.model.tool_name` says which it is,
     `robot.check()` where another is as likely. `lock` holds joints of a URDF, SDF or MJCF at a
-    value. `laws` gives the classes of your own laws that a .toml file names: {"Hose": Hose}. A
-    file is data: nothing that it names is imported or run.
+    value, and `joints` all but those named at 0: a list, or "left_*" for one of two arms. `laws`
+    gives the classes of your own laws that a .toml file names: {"Hose": Hose}. A file is data:
+    nothing that it names is imported or run.
 
     A .xacro file is a program. `run_xacro=True` runs it, with your rights, through the package
     xacro; {"ur_type": "ur5e"} instead of True gives it arguments. Only for files you trust.
@@ -1345,4 +1347,4 @@ def load(
     from ..model.formats.files import load_model  # XML and TOML are only needed here
 
     options: Any = {"lock": lock, "laws": laws, "run_xacro": run_xacro, "download": download}
-    return Robot(load_model(source, tip=tip, **options))
+    return Robot(load_model(source, tip=tip, joints=joints, **options))

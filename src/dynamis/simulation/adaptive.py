@@ -1,7 +1,8 @@
 """Adaptive step size: an embedded pair with error control, dense output and events.
 
-A step ends where a joint with friction reverses or breaks away, or hits its stop: beyond it the
-forces are others, and the error estimate would shrink the steps without end.
+A step ends where a joint with friction reverses or breaks away, or hits its stop, and where teeth
+of a gear with backlash meet or part: beyond it the forces are others, and the error estimate would
+shrink the steps without end, or not see them.
 """
 
 import math
@@ -13,6 +14,7 @@ from ..control.law import PLAUSIBLE
 from ..errors import OptionError
 from ..progress import stage
 from .assembly import Assembly
+from .elastic.backlash import TOUCHING, with_backlash
 from .loop import Simulation, finite_torque, torque_of
 from .record import Instant, RunRecorder
 from .settings import Settings
@@ -229,10 +231,11 @@ def _event(
 ) -> float:  # fmt: skip
     """The share of the step after which something changes; 1 if nothing does.
 
-    A joint turns back, meets a stop or lets go; the power through a gear turns round.
+    A joint turns back, meets a stop or lets go; the power through a gear turns round; teeth meet or
+    part.
     """
     loss = stages.slots.part(start, "loss")
-    if not (any(stages.holds) or loss.size):
+    if not (any(stages.holds) or loss.size or stages.plant.hard):
         return 1.0
     held = (stages.of_all(start, "direction") == 0.0) & stages.holds
 
@@ -268,4 +271,13 @@ def _crossed(stages: Stages, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     for i, stop in enumerate(plant.stops):
         if stop is not None:
             crossed[:, i] |= (q[:, i] > stop[1]) | (q[:, i] < stop[0])
+    for gear, side in zip(with_backlash(plant.gears), _flanks(stages, start), strict=True):
+        d, b = q[:, gear.motor] - q[:, gear.joint], gear.gear.backlash
+        over = np.where(side == 0.0, np.abs(d) - b, b - side * d)  # of the edge between both
+        crossed[:, gear.joint] |= over > 0.5 * TOUCHING
     return crossed
+
+
+def _flanks(stages: Stages, x: np.ndarray) -> np.ndarray:
+    """Flanks on which teeth are in a step, a row for every gear with backlash."""
+    return stages.slots.part(x, "flank").T

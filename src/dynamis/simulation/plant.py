@@ -150,6 +150,12 @@ class Plant:
     def _losses(self) -> int:
         return len(self.chain.motors) if self.drives and lossy(self.chain) else 0
 
+    @cached_property
+    def unresolved(self) -> list[bool]:
+        """Of every elastic gear, whether it vibrates faster than steps follow."""
+        hard = iter(self.hard)
+        return [bool(self.gamma) if zero(x.backlash) else next(hard) for x in self.chain.elastic]
+
     @property
     def lossless(self) -> bool:
         """Whether no gear loses power."""
@@ -556,6 +562,22 @@ class Plant:
         if acting.external is not None:
             rest = plus(rest, acting.external)
         return rest, other, rates
+
+    def torque_in_flight(
+        self, x: PlantState, q: Scalars, qd: Scalars, h: Any, fn: Functions
+    ) -> list[Any]:
+        """Torques at q and qd of inertia, friction in its directions at x and gears with contacts
+        that steps resolve.
+
+        What drives and others from outside give does not change with q and qd in a step: it is
+        left out, or that at x.
+        """
+        arm, at = self._engaged(x), replace(x, q=q, qd=qd)
+        pairs = zip(arm.chain.elastic, self.unresolved, strict=True)
+        soft = tuple(gear for gear, shorter in pairs if not shorter)
+        arm = replace(arm, chain=replace(arm.chain, elastic=soft))
+        rest, other, _ = arm._rest(at, Acting(), h, fn)
+        return less(rest, arm._sliding(at, x.direction, other, fn))
 
     def _forces(
         self, x: PlantState, acting: Acting, h: Any, fn: Functions

@@ -58,4 +58,45 @@ def delimiter(text: str, rng: Random) -> str:
     return "\n".join(lines)
 
 
-CSV = tuple(map(text_change, (cell, cell, cell, column, delimiter)))
+NAMES = (
+    *(
+        "Time",
+        "timestamp [ms]",
+        "__time",
+        "header.stamp.secs",
+        "t",
+        "actual_q_{}",
+        "Axis {} Position [deg]",
+    ),
+    *(
+        "MsrJntPos_{}",
+        "J{}Trq",
+        "position/{}",
+        "{}_effort",
+        "/a/j{}/velocity",
+        "actual_current_{}",
+        "Q{}",
+    ),
+    *(
+        "target_q_{}",
+        "Moment{}",
+        "tau_J[{}]",
+        "log({}).pos",
+        "{}{}_speed",
+        "q_{}_{}",
+        "\u00e9_pos_{}",
+    ),
+)
+
+
+def names(text: str, rng: Random) -> str:
+    """The header as others write it: words that columns are guessed by, with numbers or without."""
+    header, newline, rest = text.partition("\n")
+    cells = header.split(",")
+    for k in range(len(cells)):
+        number = rng.choice((k, k // 2, k % 2, 1, "elbow", 99999, ""))
+        cells[k] = rng.choice((cells[k], rng.choice(NAMES).replace("{}", str(number))))
+    return ",".join(cells) + newline + rest
+
+
+CSV = tuple(map(text_change, (cell, cell, cell, column, delimiter, names, names)))

@@ -6,13 +6,14 @@ XML is read by its root element: <robot> is a URDF, <sdf> an SDF, <mujoco> an MJ
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from ...arguments import flag, is_word, one_of, path_of
+from ...arguments import flag, is_list, is_word, one_of, path_of
 from ...errors import FileError, did_you_mean, shown, warn
 from ...files import write
 from .. import catalogue
@@ -32,13 +33,18 @@ def load_model(
     laws: Mapping[str, Any] | None = None,
     run_xacro: bool | Mapping[str, Any] = False,
     download: bool = False,
+    joints: str | Sequence[str] | None = None,
 ) -> Model:
     """The model of a catalogue name, or of a .toml, .urdf, .sdf or MJCF file.
 
     `tip` names the link or frame that becomes the tool; `lock` fixes joints of an XML file at
-    values; `laws` are the classes behind the names of laws in a .toml file. `run_xacro` and
-    `download` as in `dy.load`.
+    values, `joints` all but those named at 0; `laws` are the classes behind the names of laws in a
+    .toml file. `run_xacro` and `download` as in `dy.load`.
     """
+    if joints is not None:
+        given: Any = {"laws": laws, "run_xacro": run_xacro, "download": download}
+        others = others_than(joints, load_model(source, None, lock, **given).joint_names)
+        return load_model(source, tip, {**dict.fromkeys(others, 0.0), **(lock or {})}, **given)
     arguments = xacro_arguments(run_xacro)
     download = flag(download, "download")
     if isinstance(source, str) and source.startswith(PREFIX):
@@ -70,6 +76,18 @@ def load_model(
     if suffix == ".toml":
         return _read_toml(path, tip, lock, laws or NO_LAWS)
     return model_from_xml(read_bytes(path), str(path), tip, lock, path)
+
+
+def others_than(joints: str | Sequence[str], names: Sequence[str]) -> list[str]:
+    """The joints that are not meant by names, or by patterns such as left_*."""
+    asked: list[Any] = [*joints] if is_list(joints) else [joints]
+    if not asked or not all(isinstance(x, str) for x in asked):
+        raise FileError(f"joints is {shown(joints)}, expected names, or patterns such as 'left_*'")
+    for pattern in asked:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            what = f"joints names {shown(pattern)}, which is no joint that moves"
+            raise FileError(f"{what}: {', '.join(names)}", did_you_mean(pattern, names))
+    return [name for name in names if not any(fnmatchcase(name, x) for x in asked)]
 
 
 def model_from_xml(

@@ -22,8 +22,6 @@ pass; what is left then waits on the flank for the next step, its motor put back
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...dynamics import equation
-from ...dynamics.elements.gears import stored, transmitted
 from ...model.chain import Elasticity
 from ...spatial.functions import Functions, zero
 from ...spatial.vectors import Scalars, inner, less, matrix_times
@@ -54,7 +52,8 @@ def flank(x: "ElasticGear", shorter: bool, q: Scalars, qd: Scalars, h: Any, fn: 
     found: Any = 0.0
     for side in (1.0, -1.0):
         s, rate = side * d - b, side * v
-        touching = (s > TOUCHING) + (s >= -TOUCHING) * (s <= TOUCHING) * (rate <= REBOUND)
+        goes = rate <= REBOUND if shorter else rate >= 0.0
+        touching = (s > TOUCHING) + (s >= -TOUCHING) * (s <= TOUCHING) * goes
         if shorter:
             touching = touching * (h * (rate + REBOUND) + fn.max(s, 0.0) >= 0.0)
         found = fn.select(touching > 0.0, side, found)
@@ -74,62 +73,72 @@ def teeth(
     plant: "Plant", x: "PlantState", q: list[Any], qd: list[Any], h: Any, fn: Functions
 ) -> tuple[list[Any], list[Any]]:
     """q and qd after teeth met or parted in a step from x, whose stages led to q and qd."""
-    inertia = plant.impact_inertia(q, fn, x, h)
     soft, hard = [], []
     rows = zip(with_backlash(plant.gears), x.flank, plant.hard, strict=True)
     for gear, side, shorter in rows:
-        own = _Teeth(gear, side, inertia, None if shorter else plant.held(x), h, fn)
-        (hard if shorter else soft).append(own)
+        (hard if shorter else soft).append(_Teeth(gear, side, shorter, h, fn))
+    if soft:
+        inertia = plant.impact_inertia(q, fn, x, h)
     for own in soft:
+        own.feel(inertia, plant.held(x))
         own.reach(x.qd, q, qd)
     for own in soft:
         velocity, position = own.resolved()
         q, qd = own.pushed(q, own.m * position), own.pushed(qd, own.m * velocity)
     if not hard:
         return q, qd
+    first = q
+    q, qd = _impacts(plant, x, hard, q, qd, h, fn)
+    for own in [*soft, *hard] if len(plant.hard) > 1 else []:
+        q = own.put_back(q, own.gear.difference(first))
+    return q, qd
+
+
+def _impacts(
+    plant: "Plant", x: "PlantState", hard: "list[_Teeth]", q: list[Any], qd: list[Any], h: Any,
+    fn: Functions,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """q and qd after contacts that are shorter than a step, and the flight that follows them.
+
+    Impulses p act through M where the teeth met, a time t before the end of the step. After them
+    the rates are v' instead of v, and the torques f of inertia, friction and soft gears others:
+
+        v' = v + M^-1 (sum r p + t (f(q', v') - f(q, v)))
+
+    with q' halfway between where the teeth would be without the impact and where they are.
+    """
+    for own in hard:
+        own.reach(x.qd, q, qd)
+    since = _time_since(hard, fn)
+    gained = [since * (v - before) / h for v, before in zip(qd, x.qd, strict=True)]
+    met = [a - since * (v - 0.5 * g) for a, v, g in zip(q, qd, gained, strict=True)]
+    inertia = plant.impact_inertia(met, fn, x, h)
+    for own in hard:
+        own.feel(inertia, None)
     first, rates = q, qd
     for k in range(PASSES if len(hard) > 1 else 1):
         for own in hard:
-            own.reach(x.qd if k == 0 else qd, q, qd)
+            if k:
+                own.reach(qd, q, qd)
+            own.speed = own.sign * own.gear.difference(less(qd, gained))
         q, qd = _struck(hard, q, qd, fn)
-    for own in soft:
-        q = own.put_back(q, own.gear.difference(first))
-    for own in hard if len(plant.hard) > 1 else []:
-        deep = own.side * own.gear.difference(first)
-        q = own.put_back(q, own.side * fn.max(deep, 0.0))
-    bent = sum(own.bend_energy(first, q) for own in soft)
-    return q, _after_flight(plant, x, (first, rates), (q, qd), bent, h, fn)
+    halfway = [0.5 * (a + b) for a, b in zip(first, q, strict=True)]
+    f = (plant.torque_in_flight(x, *at, h, fn) for at in ((halfway, qd), (first, rates)))
+    more = inertia.response(less(*f), [None] * len(qd), fn)
+    return q, [v + since * a for v, a in zip(qd, more, strict=True)]
 
 
-def _after_flight(
-    plant: "Plant", x: "PlantState", first: Sequence[Scalars], end: Sequence[Scalars],
-    bent: Any, h: Any, fn: Functions,
-) -> list[Any]:  # fmt: skip
-    """Rates at the end of a step whose impacts moved it from `first` to `end`, each (q, qd).
-
-    An impact within the step is followed by a flight at other rates, through other inertias:
-
-        T' = T + c delta - V,  c delta = delta^T Mdot qd - qd^T (dM delta) qd / 2
-
-    where T is the kinetic energy by M of where the stages led, delta the change of q, and c the
-    Coriolis torques of the rates before, whose work the jumps of u took for that of a force. V is
-    what springs took (`bent`) beyond the work of constant forces.
-    """
-    (q, qd), (new_q, new_qd) = first, end
-    M0, M1, M2 = (equation.mass_matrix(plant.chain, at, fn) for at in (x.q, q, new_q))
-    turned, moved = (
-        [less(a, b) for a, b in zip(*pair, strict=True)] for pair in ((M1, M0), (M2, M1))
-    )
-    work = 2.0 * (inner(less(new_q, q), matrix_times(turned, qd)) / h - bent)
-    wanted = inner(new_qd, matrix_times(M1, new_qd)) + work - inner(qd, matrix_times(moved, qd))
-    found = inner(new_qd, matrix_times(M2, new_qd))
-    ratio = fn.select(found > 0.0, wanted / fn.select(found > 0.0, found, 1.0), 1.0)
-    scale = fn.sqrt(fn.max(0.25, fn.min(ratio, 4.0)))
-    return [scale * v for v in new_qd]
+def _time_since(teeth: "list[_Teeth]", fn: Functions) -> Any:
+    """The time since teeth met; of several that did, the mean by the squares of their speeds."""
+    if len(teeth) == 1:
+        return teeth[0].t
+    squares = [own.meets * (own.u * own.u) for own in teeth]
+    whole = sum(squares[1:], squares[0])
+    return inner(squares, [own.t for own in teeth]) / fn.select(whole > 0.0, whole, 1.0)
 
 
 class Strike(NamedTuple):
-    """Speed at which teeth strike, and what this takes off s' and s."""
+    """Speed of teeth where they strike, and what this takes off s' and s."""
 
     speed: Any
     jump: Any
@@ -139,17 +148,19 @@ class Strike(NamedTuple):
 class _Teeth:
     """One pair of teeth at the end of the stages of a step, seen in the direction of a flank."""
 
-    def __init__(
-        self, gear: "ElasticGear", side: Any, inertia: ArmInertia | Constrained,
-        held: Scalars | None, h: Any, fn: Functions,
-    ):  # fmt: skip
-        self.gear, self.side, self.h, self.fn = gear, side, h, fn
-        n = len(inertia.M)
+    speed: Any  # at the instant of all impacts in the step
+
+    def __init__(self, gear: "ElasticGear", side: Any, shorter: bool, h: Any, fn: Functions):
+        self.gear, self.side, self.shorter, self.h, self.fn = gear, side, shorter, h, fn
+
+    def feel(self, inertia: ArmInertia | Constrained, held: Scalars | None) -> None:
+        """Look what an impulse does, with joints that are `held`."""
+        own, n = self.gear, len(inertia.M)
         r: list[Any] = [0.0] * n
-        r[gear.motor], r[gear.joint] = 1.0, -1.0
-        self.response = inertia.response(r, [None] * n if held is None else held, fn)
-        self.m = 1.0 / fn.max(gear.difference(self.response), 1e-300)
-        self.stiffness, self.damping = gear.gear.stiffness / self.m, gear.gear.damping / self.m
+        r[own.motor], r[own.joint] = 1.0, -1.0
+        self.response = inertia.response(r, [None] * n if held is None else held, self.fn)
+        self.m = 1.0 / self.fn.max(own.difference(self.response), 1e-300)
+        self.stiffness, self.damping = own.gear.stiffness / self.m, own.gear.damping / self.m
 
     def reach(self, before: Scalars, q: Scalars, qd: Scalars) -> None:
         """Look where the stages led, from the velocities before."""
@@ -176,21 +187,19 @@ class _Teeth:
     def put_back(self, q: Scalars, first: Any) -> list[Any]:
         """q with the motor no farther beyond a flank than d was at first.
 
-        The kinetic energy does not depend on where a motor is.
+        The kinetic energy does not depend on where a motor is. Resolved contacts on their flank
+        stay: their spring has taken what others pushed.
         """
         own, fn, b = self.gear, self.fn, self.gear.gear.backlash
+        if self.shorter:
+            first = self.side * fn.max(self.side * first, 0.0)
         d = own.difference(q)
         over = d - fn.max(fn.min(first, -b), fn.min(d, fn.max(first, b)))
+        if not self.shorter:
+            over = fn.select(self.side == 0.0, over, 0.0)
         new = list(q)
         new[own.motor] = q[own.motor] - over
         return new
-
-    def bend_energy(self, first: Scalars, end: Scalars) -> Any:
-        """Energy of the spring at the end less that at first and the work of the force then."""
-        gear, fn = self.gear.gear, self.fn
-        d, new = self.gear.difference(first), self.gear.difference(end)
-        force = transmitted(gear, d, 0.0, fn)
-        return stored(gear, new, fn) - stored(gear, d, fn) - force * (new - d)
 
     def resolved(self) -> tuple[Any, Any]:
         """Changes of s' and s that teeth which met or parted make, 0 of others."""
@@ -233,12 +242,9 @@ class _Teeth:
         fn, gap = self.fn, 2.0 * self.gear.gear.backlash
         stays = (self.u <= REBOUND) + (e * self.u * self.t >= gap) > 0.0
         jump = (1.0 + e) * self.u
-        speed, jump, move = (
-            fn.select(stays, a, b)
-            for a, b in ((self.v, self.u), (self.v, jump), (self.s, jump * self.t))
-        )
+        jump, move = (fn.select(stays, a, b) for a, b in ((self.v, jump), (self.s, jump * self.t)))
         return Strike(
-            fn.select(self.meets, speed, self.v),
+            self.speed,
             fn.select(self.meets, jump, (1.0 + e) * self.v),
             fn.select(self.meets, move, 0.0),
         )

@@ -135,11 +135,6 @@ def integrator_for(robot: "Robot", tableau: Tableau, dt: float) -> Tableau:
                 'use integrator="rk4", or give a drive its stiffness',
             )
         return tableau
-    if tableau.adaptive and robot.chain.with_backlash:
-        raise OptionError(
-            f"robot {robot.name!r} has backlash, which {tableau.name} does not follow",
-            'use integrator="rk4"',
-        )
     fastest = vibration(robot)
     if tableau.gamma or tableau.adaptive or fastest.resolved(dt):
         return tableau

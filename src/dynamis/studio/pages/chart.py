@@ -79,10 +79,15 @@ class Chart:
         self.folder = gui.add_folder(title, visible=False)
         self._plot: Any = None
         self._names: tuple[str, ...] = ()
+        self._colours: Sequence[int] = ()
         self._t = self._rows = np.zeros(0)
 
-    def show(self, t: np.ndarray, rows: np.ndarray, names: Sequence[str]) -> None:
-        """Draw rows (N, k) over t (N,)."""
+    def show(
+        self, t: np.ndarray, rows: np.ndarray, names: Sequence[str],
+        colours: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
+        """Draw rows (N, k) over t (N,), in the first colours or those of these numbers."""
+        self._colours = range(len(names)) if colours is None else colours
         self._t, self._rows = thinned(t, rows)
         power = thousands(self._rows)
         self._rows = self._rows * 10.0**-power
@@ -105,7 +110,7 @@ class Chart:
         curves = [
             {"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 1.5,
              "points": {"show": False}}
-            for i, name in enumerate(legend(self._names))
+            for i, name in zip(self._colours, legend(self._names), strict=True)
         ]  # fmt: skip
         if self.has_now:
             line = {"label": "now", "scale": "now", "stroke": "#444444", "points": {"show": False}}

@@ -14,6 +14,8 @@ from ...control import ComputedTorque
 from ...errors import DynamisError, FileError, OptionError
 from ...excite.design import excite
 from ...identify import ESTIMATORS, FRICTIONS, Estimate, identify
+from ...identify.error_split import HEAD as SPLIT_HEAD
+from ...identify.error_split import percent
 from ...identify.processing import checked_logs
 from ...ik.driven import deciding
 from ...ik.follow import follow
@@ -346,26 +348,21 @@ class IdentifyPanel:
 
 
 def summary(estimate: Estimate) -> str:
-    """The held-out error, then the errors of each joint."""
-    fit, fair = estimate.training[0], estimate.held_out
+    """The verdict and the error to quote, in its parts, then the errors of each joint."""
+    quoted = estimate.comparison()
     body = "is" if estimate.is_physical else "**is not**"
-    lines = []
-    lines.append(f"**{estimate.verdict.level}**: {plain(estimate.verdict.reason)}.")
-    if fair is not None:
-        error = f"**{100 * fair.relative_error_overall:.2f} %** relative error"
-        lines.append(f"Held out: {error}" + (f", {fair.kind}." if fair.is_repeat else "."))
+    lines = [f"**{estimate.verdict.level}**: {plain(estimate.verdict.reason)}."]
+    error = f"**{percent(quoted.split.error)}** relative error of the torque as logged"
+    repeat = estimate.held_out is not None and estimate.held_out.is_repeat
+    kind = f" ({estimate.held_out.kind})" if repeat and estimate.held_out else ""
+    lines.append(f"On {plain(quoted.where)}{kind}: {error}; {quoted.split.said}.")
     lines.append(
         f"{len(estimate.names)} unknowns, {plain(estimate.friction)} friction, condition "
         f"{estimate.condition_number:.3g}. The model {body} physically consistent."
     )
-    seen = fit.relative_error if fair is None else fair.relative_error
-    rows = [
-        (name, f"{100 * a:.2f} %", f"{100 * b:.2f} %", f"{r:.3g}")
-        for name, a, b, r in zip(fit.joint_names, seen, fit.relative_error, fit.rms, strict=True)
-    ]
-    head = ("joint", "held out", "all rows", "RMS")
+    table = markdown_table(SPLIT_HEAD, quoted.split.cells(), 4)
     said = [plain(f"{f.level}: {f.what}") for f in estimate.findings[:4]]
-    return "\n\n".join([" ".join(lines), markdown_table(head, rows, 3), *said])
+    return "\n\n".join([" ".join(lines), table, *said])
 
 
 def parameters(estimate: Estimate) -> str:

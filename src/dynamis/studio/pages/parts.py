@@ -183,7 +183,7 @@ def schema_fields(
     for name, own in schema(kind).items():
         if own.key is None or not (own.unit or name in special):
             continue
-        label = own.heading.replace("^2", "²").replace("deg C", "°C")
+        label = _raised(own.heading).replace("deg C", "°C")
         given: dict[str, Any] = {
             "many": own.count > 1,
             "angle": own.unit in ("rad", "{position}"),
@@ -196,7 +196,12 @@ def schema_fields(
 def units_of(part: Any) -> Mapping[str, str]:
     """Units of a link's joint, or of the way of a spring."""
     turns = part.joint != "prismatic" if isinstance(part, Link) else part.kind == "torsion"
-    return UNITS["revolute" if turns else "prismatic"]
+    units = UNITS["revolute" if turns else "prismatic"]
+    return {kind: _raised(unit) for kind, unit in units.items()}
+
+
+def _raised(text: str) -> str:
+    return text.replace("^2", "²").replace("^3", "³")
 
 
 # geometry, body, friction, drive and limits of a link

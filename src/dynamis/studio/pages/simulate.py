@@ -477,14 +477,16 @@ class SimulatePanel:
             self.job.tell(self._summary(run, shown.controller))
 
     def _show_elastic(self, run: Run) -> None:
-        """Deflections and motors of elastic joints, where there are any."""
+        """Deflections and motors of elastic joints, if any, in the colours of their joints."""
+        drives = _driven(run)
         joints = [coordinate(run.robot.chain, x) for x in run.robot.chain.elastic]
         for name in ("deflection", "motor"):
             chart = self.charts[name]
             chart.folder.visible = bool(joints)
             if joints:
                 values = getattr(run, name)[:, joints]
-                chart.show(run.t, values, [run.robot.joint_names[k] for k in joints])
+                names = [run.robot.joint_names[k] for k in joints]
+                chart.show(run.t, values, names, [drives.index(k) for k in joints])
 
     def _show_others(self) -> None:
         """Joints without a drive of a closed mechanism, where they are asked for."""

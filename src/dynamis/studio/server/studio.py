@@ -166,6 +166,7 @@ class Studio:
 
     def _make_pages(self, session: Session) -> None:
         client = session.client
+        session.run_script("alive.js", KEY=session.key)  # first: a server may end at any time
         session.uploads = Uploads(client, lambda why: session.say("Not taken", why, "red"))
         SceneView(session)
         tabs = client.gui.add_tab_group()
@@ -175,7 +176,6 @@ class Studio:
         session.on_robot(lambda: _name(session))
         _name(session)
         session.run_script("tab.js", KEY=session.key, PAGES=",".join(PANELS))
-        session.run_script("alive.js", KEY=session.key)
 
     def _closed(self, client: Any) -> None:
         self.backend.admitted.discard(client.client_id)
