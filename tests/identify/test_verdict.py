@@ -1,5 +1,6 @@
 """Verdicts: wrong logs are told from good ones, with the reason; repeats from new motions."""
 
+import re
 import tracemalloc
 from dataclasses import replace
 

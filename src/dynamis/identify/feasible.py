@@ -67,6 +67,9 @@ ATTEMPTS: tuple[dict[str, Any], ...] = (
 )
 
 
+HINT = "check signs, units and sizes; another prior, or estimator='weighted', may help"
+
+
 class SolverError(DynamisError):
     """The semidefinite program could not be solved."""
 
@@ -231,10 +234,9 @@ def solved(cp: Any, problem: Any) -> str:
                 raise
             failed = error
     else:
-        hint = "check units and sizes; another prior, or estimator='weighted', may help"
-        raise SolverError(f"the semidefinite program failed: {str(failed)[:200]}", hint)
+        raise SolverError(f"the semidefinite program failed: {str(failed)[:200]}", HINT)
     if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise SolverError(f"the semidefinite program is {problem.status}")
+        raise SolverError(f"the semidefinite program is {problem.status}", HINT)
     return problem.status
 
 

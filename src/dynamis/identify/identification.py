@@ -47,6 +47,7 @@ from .diagnose import (
 )
 from .estimate import Estimate, Validation, handed_over, validation
 from .estimators import FitProblem, Found, estimator_named, with_loads
+from .feasible import SolverError
 from .findings import by_importance, said_once
 from .frictions import SLOW, chosen_among, friction_named
 from .information import (
@@ -249,6 +250,16 @@ class Plan:
     def tell(self, doing: str) -> None:
         """Say what is being done."""
         self.shown.tell(f"identifying {self.robot.name}: {doing}")
+
+    def examine(
+        self, fit: Fit, logs: Sequence[Log], known: Sequence[Finding], auto: bool, force: bool
+    ) -> tuple[Leftover, list[Finding]]:
+        """What a fit leaves, and all findings, known ones too; refused where one is an error."""
+        residual = leftover(fit.info, fit.unknowns, fit.x, noise_as_fitted(logs, fit.processing))
+        found = by_importance([*known, *self.findings(fit, residual, logs, auto)])
+        if not force:
+            refuse(found, self.robot, "this log would not give a model of this arm", residual)
+        return residual, found
 
     def findings(
         self, fit: Fit, residual: Leftover, logs: Sequence[Log], auto: bool
@@ -488,12 +499,14 @@ def _identified(
     findings += decided.findings
 
     # the fit, and what its residuals show
-    fit = plan.fit(logs)
+    try:
+        fit = plan.fit(logs)
+    except SolverError:  # no consistent arm: what any numbers show may say why
+        free = replace(plan, estimator="weighted", prior=None)
+        free.examine(free.fit(logs), logs, findings, auto, force)
+        raise
     sought, x, full = fit.unknowns, fit.x, fit.found.full
-    residual = leftover(fit.info, sought, x, noise_as_fitted(logs, fit.processing))
-    findings = by_importance([*findings, *plan.findings(fit, residual, logs, auto)])
-    if not force:
-        refuse(findings, robot, "this log would not give a model of this arm", residual)
+    residual, findings = plan.examine(fit, logs, findings, auto, force)
     result = verdict(findings, robot.drive_names, residual)
     findings = [  # notes on what was replaced count for no verdict
         *findings,
