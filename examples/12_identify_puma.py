@@ -60,7 +60,7 @@ for name, *row, good in zip(
     short = name if len(name) < 34 else f"{name[:30]} ..."
     print(f"{short:34} {row[0]:9.4f} {row[1]:9.4f} {row[2]:8.4f}  {'yes' if good else 'no'}")
 print(f"inside their 99 % intervals: {inside.sum()} of {len(x)}")
-print("(the intervals are of noise: that filters smooth friction at reversals is not in them)")
+print(direct.interval_source)
 
 seen = dy.Sensors(velocity="difference", velocity_filter=50.0)  # what shapes the loop
 refined = direct.refine(

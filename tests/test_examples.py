@@ -108,8 +108,8 @@ def stiction(said):
 
 def identify_puma(said):
     inside, unknowns = line(said, "inside their 99 % intervals:")
-    # noise alone would leave 57 inside; the filters smooth friction at reversals, a bias of 0.5 %
-    assert unknowns == 58 and inside >= 52
+    # 57 are to be expected; by noise alone and with the cut-off of the rule it was 54
+    assert unknowns == 58 and inside >= 56
 
 
 def other_libraries(said):

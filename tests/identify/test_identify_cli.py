@@ -73,6 +73,14 @@ def test_tables_held_out_first(capsys):
     assert said.out.lstrip().startswith("Torque error: ")
 
 
+def test_what_makes_the_intervals_is_said_once(capsys):
+    assert main(["identify", "two.toml", "run.npz"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    source = answer(capsys, "run.npz")[1]["interval_source"]
+    assert "noise of the torque decides" in source and said.count(source) == 1
+    assert said.index(" unknowns ") < said.index(source)
+
+
 def test_a_line_names_unknowns_that_are_not_identifiable():
     assert _some(["a", "b" * 40]) == "a, " + "b" * 30 + "..."
     assert _some(list("abcdefgh")) == "a, b, c, d, e, f and 2 more (--report, --json)"

@@ -122,6 +122,12 @@ def test_every_section_is_there(text):
     ]
 
 
+def test_what_makes_the_intervals_is_said_once(estimate, text):
+    assert re.match(r"of \d+ intervals the noise|the noise of the torque", estimate.interval_source)
+    assert text.count(estimate.interval_source) == 1
+    assert text.index("<h2>Parameters") < text.index(estimate.interval_source)
+
+
 def test_names_are_data(text):
     assert HOSTILE not in text and "two & <b>" not in text
     assert "two &amp; &lt;b&gt;" in text

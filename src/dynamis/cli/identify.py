@@ -186,6 +186,7 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
     rows = [
         ("unknowns", f"{len(found.names)}, {len(unsure)} of them not identifiable"),
         *([("not identifiable", _some(unsure))] if unsure else []),
+        ("intervals", found.interval_source),
         ("friction", found.friction),
         ("estimator", found.estimator),
         ("condition number", number(found.condition_number)),
@@ -263,6 +264,7 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
         "links_physical": found.links_physical,
         "condition_number": found.condition_number,
         "unknowns": unknowns,
+        "interval_source": found.interval_source,
         "parameters": dict(zip(found.unknowns.full_names, found.full, strict=True)),
         "not_identifiable": found.not_identifiable,
         "rows_that_count_as_one": found.correlation,

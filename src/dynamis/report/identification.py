@@ -353,7 +353,7 @@ class _Sections:
         page.section(
             "Parameters",
             "Base parameters with their groupings, then friction; SI units. A click on a "
-            f"heading sorts.{free}",
+            f"heading sorts. What makes the intervals: {estimate.interval_source}.{free}",
         )
         rows = []
         columns = estimate.table(), estimate.relative_standard_deviations, estimate.intervals()
