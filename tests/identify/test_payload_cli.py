@@ -117,6 +117,13 @@ def test_gains_come_back(capsys, tmp_path, column):
         assert kept["standard_deviation"].tolist() == found["standard_deviations"]
 
 
+def test_currents_by_another_name_are_found(capsys):
+    words = ["arm.toml", "free_i.npz", "loaded_i.npz", "--mass", str(MASS)]
+    code, found = answer(capsys, "drive-gains", *words)
+    named = answer(capsys, "drive-gains", *words, "--columns", "current=i")[1]
+    assert code == 0 and found["gains"] == named["gains"]
+
+
 def test_currents_come_before_torques(capsys, folder):
     """Of logs that hold both."""
     for name in ("free_i", "loaded_i"):
@@ -153,7 +160,6 @@ def test_gains_as_a_table_with_what_to_type_next(capsys):
         (["payload", "arm.toml", "loaded_i.npz", "--columns", "current=i"], "--gains"),
         (["drive-gains", "arm.toml", "free.npz", "none.npz", "--mass", "1"], "there is no file"),
         (["drive-gains", "arm.toml", "free.npz", "loaded.npz", "--mass", "-1"], "mass is -1"),
-        (["drive-gains", "arm.toml", "free_i.npz", "loaded_i.npz", "--mass", "1"], "--columns"),
     ],
 )
 def test_wrong_input_is_refused(words, said, capsys):

@@ -100,7 +100,7 @@ def test_a_base_that_is_tilted_is_named(six, name):
     robot, log = six
     described = robot.with_gravity(TILTED[name])
     with pytest.raises(LogError, match="tilted base: the error falls from") as raised:
-        dy.identify(described, log, estimator="weighted", held_out=False)
+        dy.identify(described, log, friction="smooth", estimator="weighted", held_out=False)
     (said,) = [f for f in raised.value.findings if "tilted base" in f.what]
     x, y, z = (float(v) for v in re.findall(r"\((.*?)\)", said.what)[0].split(","))
     assert (x, y, z) == pytest.approx((0.0, 0.0, -9.81), abs=0.3)

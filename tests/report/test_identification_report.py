@@ -47,7 +47,9 @@ def arm():
 
 @pytest.fixture(scope="module")
 def estimate(arm):
-    return identify(arm, motion(arm, 0, name=f"run {HOSTILE}"), estimator="weighted")
+    return identify(
+        arm, motion(arm, 0, name=f"run {HOSTILE}"), friction="smooth", estimator="weighted"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -79,10 +79,9 @@ def run(
 def _currents(reading: Reading, path: Path, arm: Robot, window: Any) -> Any:
     """A log in amperes: of its currents, else of what stands where torques do."""
     columns = pairs(reading.columns, "columns") or {}
-    if "tau" not in columns:
-        asked = {"columns": {"current": "current", **columns}, "drive_gains": [1.0] * arm.n}
-        with suppress(OptionError):  # without a column of currents
-            return reading.log(path, arm, window, **asked)
+    for named in ({"current": "current", **columns}, columns) if "tau" not in columns else ():
+        with suppress(OptionError):  # without a column of currents by that name, or by any
+            return reading.log(path, arm, window, columns=named, drive_gains=[1.0] * arm.n)
     return reading.log(path, arm, window)
 
 

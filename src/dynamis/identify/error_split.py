@@ -20,6 +20,7 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 from scipy.signal import butter, sosfreqz
 
+from ..arguments import strict
 from ..tables import text_table
 from .processing import GUARD
 
@@ -32,6 +33,7 @@ ORDER = 4  # of the filter, in each direction
 HEAD = ("joint", "error", "noise of the torque", "the model", "friction at rest")
 
 
+@strict
 @dataclass(frozen=True, eq=False)
 class ErrorSplit:
     """Sums of squares of every joint, (n,): of the torque, and of what the prediction misses.
@@ -100,11 +102,6 @@ class ErrorSplit:
         """The parts in words."""
         return _said(self._whole)
 
-    def of(self, joint: int) -> str:
-        """Error and parts of one joint in words."""
-        share = self.shares[joint]
-        return f"{percent(share[0])} of its torque is missed: {_said(share)}"
-
     def cells(self) -> list[tuple[str, ...]]:
         """Rows of a table: every joint and all; error, noise, model, friction at rest."""
         rows = [*zip(self.joint_names, self.shares, strict=True), ("all", self._whole)]
@@ -119,6 +116,12 @@ class ErrorSplit:
     def __str__(self) -> str:
         title = f"torque error {percent(self.error)}: {self.said}"
         return f"{title}\n{text_table([HEAD, *self.cells()], right=5, rule=False)}"
+
+
+def of_joint(split: ErrorSplit, joint: int) -> str:
+    """Error and parts of one joint in words."""
+    share = split.shares[joint]
+    return f"{percent(share[0])} of its torque is missed: {_said(share)}"
 
 
 def percent(share: float) -> str:

@@ -306,7 +306,7 @@ class Plan:
         readings = [*other_reading(robot, sought, rows, gravity)]
         # bounds keep friction from driving, and leave its torque over: then the fit without them
         bound = self.estimator.endswith("feasible")
-        covariance = weighted(fit.found.info).covariance if bound else fit.covariance
+        covariance = weighted(fit.found.info).covariance if bound else fit.noise_covariance
         driving = [*driving_friction(sought, x, covariance, rows)]
         wrong = any(f.level != "note" for f in readings)
         described = [] if wrong else [*as_described(robot, rows)]
@@ -344,7 +344,7 @@ class Plan:
         """Joints that carry, and whose constant torque is no friction: a fit with a spring."""
         if self.only is not None or self.two_step or self.robot.model.closures:
             return
-        deviations = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
+        deviations = np.sqrt(np.maximum(np.diag(fit.noise_covariance), 0.0))
         carried = gravity_shares(fit.unknowns, x, rows)
         for row, offset, coulomb in offsets_of_springs(fit.unknowns, x, deviations, carried):
             name = self.robot.drive_names[row]

@@ -16,7 +16,7 @@ from ..logs.checks import without_spikes
 from ..logs.log import Log
 from ..model.check.finding import Finding
 from ..tables import html_table, text_table
-from .error_split import ErrorSplit, percent
+from .error_split import ErrorSplit, of_joint, percent
 from .information import Information
 from .processing import HIGHEST, Processing, lowpass, on_even_grid
 from .unknowns import Unknowns
@@ -234,7 +234,7 @@ def compared(
         worst = max(seen, key=lambda x: VERDICTS.index(x.level))
         if VERDICTS.index(worst.level) <= VERDICTS.index(own.level):
             worst = own
-        each[name] = worst if worst.level != GOOD else Verdict(GOOD, quoted.split.of(j))
+        each[name] = worst if worst.level != GOOD else Verdict(GOOD, of_joint(quoted.split, j))
     whole = [_missed(check) for check in checks]
     whole += [_of_joint(name, x) for name, x in each.items() if x.level in (DOUBTFUL, NOT_USABLE)]
     worst = max(whole, key=lambda x: VERDICTS.index(x.level))
@@ -257,7 +257,7 @@ def _joint_missed(check: Comparison, j: int, coulomb: float) -> Verdict:
     split = check.split
     torque, residual, _, model, _ = split.sizes[j]
     largest = float(split.sizes[:, 0].max())
-    said = f"{split.of(j)}, on {check.where}"
+    said = f"{of_joint(split, j)}, on {check.where}"
     if split.moving[j] < MOVING * split.rows or torque == 0.0:
         return Verdict(GOOD, said)
     if not check.refitted and model > max(torque, coulomb, LITTLE * largest):
