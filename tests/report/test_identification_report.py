@@ -47,9 +47,8 @@ def arm():
 
 @pytest.fixture(scope="module")
 def estimate(arm):
-    return identify(
-        arm, motion(arm, 0, name=f"run {HOSTILE}"), friction="smooth", estimator="weighted"
-    )
+    log = motion(arm, 0, name=f"run {HOSTILE}")
+    return identify(arm, log, estimator="weighted", friction="smooth")
 
 
 @pytest.fixture(scope="module")
