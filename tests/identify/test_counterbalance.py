@@ -10,7 +10,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.identify.payload import identify_payload, payload_columns
-from dynamis.identify.processing import Processing, prepare
+from dynamis.identify.processing import Processing, of_the_motion, prepare
 
 MASS, COM = 151.0, (0.05, 0.02, 0.12)
 STIFFNESS, PRELOAD = 3e4, 8e3
@@ -70,7 +70,8 @@ def without(robot):
 
 
 def identified(robot, log):
-    return dy.identify(robot, log, friction="symmetric", estimator="weighted")
+    how = Processing(cutoff=of_the_motion(log, log.rate), torque_delay=0.0)
+    return dy.identify(robot, log, friction="symmetric", estimator="weighted", processing=how)
 
 
 @pytest.fixture(scope="module")

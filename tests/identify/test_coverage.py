@@ -14,5 +14,6 @@ def test_the_error_of_the_true_arm_is_within_what_samples_predict(compiled, esti
     """95 % of intervals of 95 %, and deviations of estimates as large as they are stated."""
     cases = [case(seed, estimator) for seed in range(CASES)]
     assert np.mean([x.held for x in cases]) >= 0.88
-    assert np.mean([x.distance for x in cases]) == pytest.approx(1.0, abs=0.25)
+    # below 1: what scatter adds is never negative
+    assert 0.6 < np.mean([x.distance for x in cases]) < 1.25
     assert np.median([x.width for x in cases]) < 0.1

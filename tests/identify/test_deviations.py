@@ -58,7 +58,7 @@ def test_deviations_are_those_of_estimates_from_many_logs(noisy):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_deviations_of_every_estimator(estimator, noisy, velocity):
     scatter, error = ratios(40, noisy, estimator, velocity)
-    blurred = "qd" in noisy and velocity == "log"  # the law of friction, by noise of velocities
+    blurred = "qd" in noisy  # the law of friction, by noise of velocities: scatter widens it
     assert 0.85 < np.median(error) < (2.0 if blurred else 1.5)
     assert error.min() > 0.65 and scatter.max() < (3.0 if blurred else 2.2)
 

@@ -235,7 +235,7 @@ def test_a_real_arm(data, compiled):
     path = data / "ur10e" / "excitation_30s.npz"
     log = dy.read_log(path, columns=columns, drive_gains=GAINS, rows=ROWS["excitation_30s"])
     robot = dy.load(data / "ur10e" / "ur10e.urdf")
-    found = dy.identify(robot, log, held_out=False)
+    found = dy.identify(robot, log, friction="smooth", rotors=False, held_out=False)
     draws = found.sample(4096)
     assert can_exist(found, draws).all()
     x = draws @ found.unknowns.group.T

@@ -207,6 +207,7 @@ class Estimate:
 
     def comparison(self, validations: Sequence[Validation] = ()) -> Comparison:
         """What the figure to quote was found on: see `quoted`; the fitted rows if nothing else."""
+        validations = checked_validations(validations)
         check = quoted(self.held_out, validations)
         if check is None:
             return self._fitted
@@ -219,6 +220,7 @@ class Estimate:
 
     def judged(self, validations: Sequence[Validation] = ()) -> Verdict:
         """The verdict when further validations count too."""
+        validations = checked_validations(validations)
         others = [x for x in (self.held_out, *validations) if x is not None]
         checks = [
             Comparison(_where(x, self.held_out), self.split(x), refitted=x is self.held_out)
@@ -371,11 +373,7 @@ class Estimate:
         """One self-contained page: held-out figures first, then everything else."""
         from ..report.identification import write
 
-        given = list(validations)
-        for x in given:
-            if not isinstance(x, Validation):
-                raise OptionError(f"validations holds {shown(x)}, expected Validations")
-        return write(self, Path(path), given)
+        return write(self, Path(path), checked_validations(validations))
 
     def table(self) -> list[tuple[str, str, str, str]]:
         """Rows: unknown, value, standard deviation, relative."""
@@ -410,6 +408,16 @@ def quoted(
         if some:
             return max(some, key=lambda x: x.relative_error_overall)
     return None
+
+
+def checked_validations(given: Any) -> list[Validation]:
+    """Validations as a list; anything else is refused by name."""
+    if not isinstance(given, (list, tuple)):
+        raise OptionError(f"validations is {shown(given)}, expected a list of Validations")
+    for x in given:
+        if not isinstance(x, Validation):
+            raise OptionError(f"validations holds {shown(x)}, expected Validations")
+    return list(given)
 
 
 def headline(held_out: Validation | None, validations: Sequence[Validation] = ()) -> str:
