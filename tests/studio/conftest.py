@@ -109,15 +109,18 @@ class Tab:
         self.field(label).fill(text)
         self.field(label).press("Enter")
 
-    def choose(self, label, option):
-        """Pick from a dropdown; again where the page was drawn anew meanwhile."""
+    def choose(self, label, option, done=None):
+        """Pick from a dropdown; again where the page was drawn anew meanwhile.
+
+        `done` tells that it was picked where the dropdown does not keep what was picked.
+        """
         import playwright.sync_api
 
         offered = self.page.get_by_role("option", name=option, exact=True).first
         self.sees(self.field(label))
 
         def chosen():
-            if self.field(label).input_value() == option:
+            if done() if done else self.field(label).input_value() == option:
                 return True
             self.field(label).click()
             for _ in range(OPENING):

@@ -29,8 +29,8 @@ def test_a_slider_moves_the_arm(tab):
 
 @pytest.mark.thorough
 def test_degrees_zero_random_and_named_poses(tab):
-    tab.choose("Go to", "stretch")
-    tab.until(lambda: np.array_equal(tab.session.q, tab.session.robot.configurations["stretch"]))
+    stretch = tab.session.robot.configurations["stretch"]
+    tab.choose("Go to", "stretch", lambda: np.array_equal(tab.session.q, stretch))
     tab.click(tab.field("Degrees"))
     tab.until(lambda: tab.field("joint3 (°)").input_value() == "-90")
     tab.type("joint1 (°)", "90")
