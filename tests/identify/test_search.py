@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.identify.estimate import validation
 from dynamis.identify.frictions import FRICTIONS
 from dynamis.identify.left_out import Instants, LeftOut, Rows
-from dynamis.identify.processing import Processing
+from dynamis.identify.processing import Processing, of_the_motion
 from dynamis.identify.unknowns import unknowns
 
 from .choices import case
@@ -75,6 +76,28 @@ def test_coarse_encoders_lower_the_cutoff():
     assert f"{found.processing[0].cutoff:.3g} Hz" == cut.chosen and len(cut.others) >= 2
     assert min(e for _, e in cut.others) > (1 - 0.021) * cut.error
     assert "would give" in str(cut)
+
+
+def test_a_faster_motion_takes_a_higher_cutoff():
+    """As its band says, whatever the noise made of that of the training log; a slower one none."""
+    slow, fast = log_of(ROBOT, 1, seconds=20.0), log_of(ROBOT, 2, seconds=20.0, harmonics=40)
+    found = dy.identify(
+        ROBOT, slow, friction="smooth", rotors=True, estimator="weighted", held_out=False
+    )
+    cutoff = found.elsewhere.cutoff
+    bands = [of_the_motion(x, x.rate) for x in (slow, fast)]
+    assert bands[1] > 2.0 * bands[0]
+    how = found._how(fast)
+    assert how.cutoff == pytest.approx(min(cutoff * bands[1] / bands[0], 0.2 * fast.rate))
+    kept = validation(found.unknowns, found.values, fast, replace(how, cutoff=cutoff))
+    error = found.validate(fast).relative_error_overall
+    assert error < 0.95 * kept.relative_error_overall
+    back = dy.identify(
+        ROBOT, fast, friction="smooth", rotors=True, estimator="weighted", held_out=False
+    )
+    assert back._how(slow).cutoff == back.elsewhere.cutoff
+    asked = replace(found, asked=replace(found.asked, cutoff=cutoff))
+    assert asked._how(fast).cutoff == cutoff
 
 
 def test_what_the_caller_gives_stays():

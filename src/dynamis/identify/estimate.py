@@ -19,7 +19,16 @@ from ..tables import text_table
 from .error_split import ErrorSplit, error_split, percent, together
 from .feasible import links_of, physical
 from .frictions import SLOW, SPEED
-from .processing import WIDEST, Processing, Samples, checked_logs, lowpass, prepare, torque_of
+from .processing import (
+    WIDEST,
+    Processing,
+    Samples,
+    carried_over,
+    checked_logs,
+    lowpass,
+    prepare,
+    torque_of,
+)
 from .repeats import MOSTLY, repeated
 from .scatter import NOISE, sentence
 from .search import Choice
@@ -351,7 +360,7 @@ class Estimate:
         for known, chosen in zip(self.logs, self.processing, strict=True):
             if log is known:
                 return chosen
-        how = self.elsewhere
+        how = carried_over(self.elsewhere, self.asked, self.logs, log)
         return replace(how, velocity=None if log.qd is None else how.velocity)
 
     @checked

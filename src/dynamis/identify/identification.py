@@ -58,7 +58,7 @@ from .information import (
     told_apart,
     weighted,
 )
-from .processing import ESTIMATED, STILL, Processing, Samples, checked_logs, prepare
+from .processing import ESTIMATED, STILL, Processing, Samples, carried_over, checked_logs, prepare
 from .repeats import MOSTLY, repeated
 from .scatter import Widened, by_kind, fitted_scatter, widened
 from .search import Decided, Search
@@ -627,6 +627,8 @@ class Parts:
         fit, how = plan.fit(self.seen), plan.processing
         if self.start > self.unseen.t[0]:  # as the part before it
             how = replace(how, cutoff=fit.processing[0].cutoff)
+        else:
+            how = carried_over(how, plan.asked, self.seen, self.unseen)
         found = validation(fit.unknowns, fit.x, self.unseen, how)
         if self.start > self.unseen.t[0]:
             found = found.between(self.start, float(self.unseen.t[-1]))

@@ -5,7 +5,7 @@ frequency below which nearly all of the positions' power lies. Both sides of tau
 pass the same filter before every k-th row is kept: a filter is linear, so the equation stays true.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -243,6 +243,24 @@ def band(log: Log) -> float:
 def of_the_motion(log: Log, rate: float) -> float:
     """The cut-off (Hz) that suits a motion measured without noise."""
     return min(MULTIPLE * band(log), HIGHEST * rate)
+
+
+def of_the_motions(logs: Sequence[Log], rate: float | None) -> float:
+    """The highest cut-off (Hz) that suits one of some motions; `rate` None: each its own."""
+    return max(of_the_motion(log, rate or log.rate) for log in logs)
+
+
+def carried_over(how: Processing, asked: Processing, logs: Sequence[Log], other: Log) -> Processing:
+    """What suited some logs, for another one; a cut-off that was asked for stays.
+
+    A faster motion takes it as many times higher as its own band suggests; a slower one, with the
+    same noise in its rows, loses nothing by the same cut-off.
+    """
+    if how.cutoff is None or asked.cutoff is not None:
+        return how
+    own, before = (of_the_motions(x, how.rate) for x in ([other], logs))
+    highest = max(how.cutoff, HIGHEST * (how.rate or other.rate))
+    return replace(how, cutoff=min(how.cutoff * max(1.0, own / before), highest))
 
 
 def noisy_velocities(log: Log, cutoff: float) -> bool:

@@ -17,7 +17,7 @@ from ..model.check.finding import Finding
 from .diagnose import DELAYED
 from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
 from .left_out import Instants, LeftOut, Rows, Score
-from .processing import ESTIMATED, HIGHEST, MULTIPLE, Processing, noisy_velocities, of_the_motion
+from .processing import ESTIMATED, HIGHEST, MULTIPLE, Processing, noisy_velocities, of_the_motions
 from .unknowns import RIGID, Unknowns, unknowns
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Search:
 
     def _rule(self) -> float:
         """The cut-off of the rule: of several logs the highest."""
-        return max(of_the_motion(x, self.processing.rate or x.rate) for x in self.logs)
+        return of_the_motions(self.logs, self.processing.rate)
 
     @property
     def _highest(self) -> float:
