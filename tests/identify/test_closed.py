@@ -94,7 +94,7 @@ def recorded(robot, t, motion, encoder=0.0, noise=0.02, seed=1, **more):
 def identified(request):
     robot, (*_, amplitude, encoder) = rubbing(request.param), PASSIVE[request.param]
     log = recorded(robot, *waves(robot, amplitude), encoder, name="waves")
-    return robot, dy.identify(robot, log, friction="smooth", held_out=False)
+    return robot, dy.identify(robot, log, held_out=False)
 
 
 def test_base_parameters_lie_in_their_intervals(identified):

@@ -100,6 +100,19 @@ def test_a_faster_motion_takes_a_higher_cutoff():
     assert asked._how(fast).cutoff == cutoff
 
 
+def test_a_small_difference_that_every_block_shows_counts():
+    """An offset within 5 % of what the noise leaves is there, or is not: both are found."""
+    for offset in (0.15, 0.0):
+        rubs = dy.Friction(viscous=0.6, coulomb=1.2, offset=offset)
+        links = tuple(replace(x, friction=rubs) for x in ROBOT.model.links)
+        robot = dy.Robot(replace(ROBOT.model, links=links))
+        log = log_of(robot, 1, seconds=30.0, noise=1.0)
+        found = dy.identify(robot, log, estimator="weighted", held_out=False)
+        scores = dict(found.scores)
+        assert scores["symmetric"] < 1.05 * min(scores.values())
+        assert bool(len(found.unknowns.of_kind("offset"))) == (offset > 0.0)
+
+
 def test_what_the_caller_gives_stays():
     how = Processing(velocity="difference", torque_delay=0.0)
     found = dy.identify(

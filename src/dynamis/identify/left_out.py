@@ -27,6 +27,7 @@ ROWS = 3000  # instants that are compared, at least and at most twice as many, w
 ROUNDS = 3  # of weights of the joints
 RIDGE = 1e-11  # of a column's square: directions that the motion does not show stay small
 ALIKE = 100.0  # rows whose errors count as one
+SURE = 4.0  # standard deviations over blocks, by which one model is worse than another
 ENOUGH = 3.0  # rows per unknown that a search needs
 
 
@@ -164,13 +165,19 @@ class Score:
     """Relative errors on blocks left out in turn, and the unknowns fitted to all of them.
 
     `error` is that of the torque as logged, `filtered` that of the rows that are fitted: the same
-    for all laws, with less noise.
+    for all laws, with less noise. Its square is the sum of `blocks` (B,).
     """
 
     error: float
     filtered: float
     x: np.ndarray
     unknowns: Unknowns
+    blocks: np.ndarray
+
+    def surely_worse(self, other: "Score") -> bool:
+        """Whether it leaves more than another, by many standard deviations over the blocks."""
+        more = self.blocks - other.blocks
+        return float(more.sum()) > SURE * float(more.std(ddof=1)) * len(more) ** 0.5
 
 
 class LeftOut:
@@ -229,7 +236,8 @@ class LeftOut:
         ridge = _prior(whole, weights, x, counted.sum())
         each = [_solved(whole - one, weights, known, ridge) for one in fitted]
         error, filtered = (_relative(parts, each) for parts in (compared, fitted))
-        return Score(error, filtered, x, unknowns)
+        roots = [float(np.sqrt(squares.sum())) for squares in (error, filtered)]
+        return Score(roots[0], roots[1], x, unknowns, filtered)
 
     def delay(self, found: Score, rotors: Unknowns) -> tuple[float, float]:
         """Seconds by which the torque follows the motion, and their standard deviation.
@@ -351,10 +359,10 @@ def _left(squares: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.maximum(np.einsum("a,jab,b->j", signed, squares, signed), 0.0)
 
 
-def _relative(parts: np.ndarray, each: Sequence[np.ndarray]) -> float:
-    """What the unknowns of every block leave of its torque, all blocks and joints together."""
-    left = sum(float(_left(part, x).sum()) for part, x in zip(parts, each, strict=True))
-    return float(np.sqrt(left / max(float(parts[:, :, -1, -1].sum()), 1e-300)))
+def _relative(parts: np.ndarray, each: Sequence[np.ndarray]) -> np.ndarray:
+    """Squares that the unknowns of every block leave of its torque, next to all torque, (B,)."""
+    left = [float(_left(part, x).sum()) for part, x in zip(parts, each, strict=True)]
+    return np.array(left) / max(float(parts[:, :, -1, -1].sum()), 1e-300)
 
 
 def _prior(squares: np.ndarray, weights: np.ndarray, x: np.ndarray, rows: int) -> float:

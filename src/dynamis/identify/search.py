@@ -28,7 +28,7 @@ AS_GOOD = 0.05  # of the least error: of friction models within it the simplest 
 VELOCITIES = "velocities"
 DELAY = "delay of the torque"
 NEAREST = f"within {100 * ALIKE:.0f} % of the least, nearest to what the motion suggests"
-SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least"
+SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least and not surely worse"
 LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
 FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
 MOVES = 3  # of the cut-off at last
@@ -311,13 +311,9 @@ class Search:
                 least = min(score.error for score, _ in tried)  # at rest too, as the robot will be
                 alike = [x for x in tried if x[0].error <= (1.0 + ALIKE) * least]
                 found.append((*min(alike, key=lambda x: x[0].filtered), rotors))
-        least = min(score.filtered for score, *_ in found)
-        near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * least]
-        score, law, rotors = min(near, key=lambda x: (len(x[0].x), x[0].filtered))
+        score, law, rotors = _simplest(found)
         found = self._in_their_time(how, found, rotors) if auto else found
-        least = min(score.filtered for score, *_ in found)
-        near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * least]
-        score, law, rotors = min(near, key=lambda x: (len(x[0].x), x[0].filtered))
+        score, law, rotors = _simplest(found)
         self._say_law(found, law, rotors, score, len(both) > 1)
         scores = [(str(m), s.filtered) for s, m, r in found if r == rotors] if auto else []
         return law, rotors, sorted(scores, key=lambda x: x[1])
@@ -364,6 +360,14 @@ class Search:
 
 
 Tried = tuple[Score, FrictionModel, bool | None]
+
+
+def _simplest(found: Sequence[Tried]) -> Tried:
+    """Of those within 5 % of the best and not surely worse the one with the fewest unknowns."""
+    best = min(found, key=lambda x: x[0].filtered)[0]
+    near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * best.filtered]
+    near = [x for x in near if not x[0].surely_worse(best)]
+    return min(near, key=lambda x: (len(x[0].x), x[0].filtered))
 
 
 @dataclass(frozen=True)
