@@ -20,6 +20,7 @@ from .unknowns import Unknowns
 if TYPE_CHECKING:
     from .estimators import FitProblem
 
+LEAST_NOISE = 1e-6  # of the noisiest joint's: smaller, squares of weights lose the others' digits
 SQUARED_LIMIT = 1e6  # condition number of the scaled columns above which Gram matrices will not do
 Weigh = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (residual, weight) -> weight
 
@@ -196,7 +197,7 @@ def completed(x: np.ndarray, known: np.ndarray | None) -> np.ndarray:
 
 def joint_weights(sigma: np.ndarray) -> np.ndarray:
     """1 / sigma, (n,); of a joint without noise not infinite."""
-    return 1.0 / np.maximum(sigma, 1e-9 * sigma.max() + 1e-300)
+    return 1.0 / np.maximum(sigma, LEAST_NOISE * sigma.max() + 1e-300)
 
 
 def ordinary(info: Information) -> Solution:
