@@ -288,6 +288,16 @@ def test_sensors_are_on_the_motor_unless_they_are_on_the_link():
         np.testing.assert_array_equal(run.measured.q, getattr(run, of))
 
 
+def test_teeth_between_sides_that_friction_holds_rest_in_float32_too():
+    """Nothing moves them, and the mass that they feel is the largest number there is."""
+    puma = dy.load("puma560").with_friction(viscous=0.1, coulomb=0.3)
+    robot = puma.with_drive(3, stiffness=1e3, damping=1.0, backlash=5e-4)
+    start = {"q0": [0.1, 0.5, -1.2, 0.4, 0.5, 0.2], "dt": 2e-4}
+    single, double = (simulated(robot, 0.01, dtype=x, **start) for x in ("float32", "float64"))
+    assert double.stuck[:, 3].all() and double.motor_stuck[:, 3].all()
+    np.testing.assert_allclose(single.q[-1], double.q[-1], atol=1e-5)
+
+
 def test_rigid_joints_beside_elastic_ones():
     robot = two_links().with_drive(0, stiffness=None, damping=0.0)
     run = simulated(robot, 0.1, q0=[0.3, 0.4])
@@ -342,6 +352,23 @@ def test_a_closed_mechanism_with_elastic_drives():
     run = simulated(robot, 0.2)
     assert run.integrator == "ros34pw2"
     assert np.abs(robot.closure_error(run.q)).max() < 1e-8
+
+
+@pytest.mark.parametrize("coulomb", [0.0, 0.01])
+def test_a_closed_mechanism_with_stiff_drives_is_the_rigid_one(coulomb):
+    """Motors go along where loops are closed after a step: else stiff gears would be stretched."""
+    robot = dy.load("five-bar")
+    for k in robot.driven:
+        robot = robot.with_drive(k, gear=1.0, rotor_inertia=2e-3, coulomb=coulomb)
+    rigid = simulated(robot, 0.1, dt=1e-4, save_every=10)
+    for K in (1e9, 1e12):
+        soft = robot
+        for k in robot.driven:
+            soft = soft.with_drive(k, stiffness=K)
+        run = simulated(soft, 0.1)
+        assert run.message == ""
+        np.testing.assert_allclose(run.q, rigid.q, atol=2e-6)
+        assert np.abs(run.transmitted).max() < 10.0
 
 
 def test_the_step_says_what_it_is():
@@ -437,11 +464,15 @@ def test_starts_of_motors_that_cannot_be_are_refused():
     mixed = two_links().with_drive(0, stiffness=None, damping=0.0)
     with pytest.raises(OptionError, match="its drive is rigid"):
         simulated(mixed, 0.1, q0=[0.0, 0.0], motor0=[0.1, 0.0])
+    with pytest.raises(OptionError, match=r"motor0 has shape \(3, 2\), expected \(2,\)$"):
+        simulated(two_links(), 0.1, q0=[0.0, 0.0], motor0=np.zeros((3, 2)))
 
 
 def test_motors_without_mass_or_of_their_own_are_refused():
     with pytest.raises(ModelError, match="no rotor_inertia"):
         dy.Robot.from_dh("x", convention="standard", links=[dy.Link(drive=dy.Drive(stiffness=1e3))])
+    with pytest.raises(ModelError, match=r"joint 'joint1' has .* drive\.gear 0: its .* no mass"):
+        two_links().with_drive(0, gear=0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DynamisWarning)
         with pytest.raises(ModelError, match='rotors="full"'):

@@ -324,6 +324,7 @@ class Model:
                 "motors that are shared (gear_matrix)": self.gear_matrix is not None,
                 'rotors="full", whose spin is tied to the joints': self.rotors == "full",
                 "no rotor_inertia: its motor would have no mass": link.drive.rotor_inertia == 0.0,
+                "drive.gear 0: its motor would have no mass at the joint": link.drive.gear == 0.0,
             }
             for words, is_so in reasons.items():
                 if is_so:

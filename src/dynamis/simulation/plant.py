@@ -464,6 +464,8 @@ class Plant:
             q, qd, inertia = impacts(self._engaged(x), x, q, qd, h, fn)
         if not self.chain.closures:
             return q, qd
+        if self.gamma:  # a stiff gear takes its motor along: else it would be stretched
+            inertia = self._engaged(x).inertia_for(q, fn, x, [h] * len(q), h)
         inertia = inertia or inertia_at(self.chain, q, fn)
         return put_back(self.chain, q, qd, *self._resting(q, qd, fn), inertia, fn)
 

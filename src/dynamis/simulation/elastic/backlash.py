@@ -159,7 +159,7 @@ class _Teeth:
         r: list[Any] = [0.0] * n
         r[own.motor], r[own.joint] = 1.0, -1.0
         self.response = inertia.response(r, [None] * n if held is None else held, self.fn)
-        self.m = 1.0 / self.fn.max(own.difference(self.response), 1e-300)
+        self.m = 1.0 / self.fn.max(own.difference(self.response), 1e-30)
         self.stiffness, self.damping = own.gear.stiffness / self.m, own.gear.damping / self.m
 
     def reach(self, before: Scalars, q: Scalars, qd: Scalars) -> None:

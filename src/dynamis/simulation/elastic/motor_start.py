@@ -45,7 +45,8 @@ def given_motors(robot: "Robot", value: Any, name: str, shape: tuple[int, ...]) 
     try:
         return np.broadcast_to(rows, (*shape, robot.n)).reshape(-1, robot.n).copy()
     except ValueError:
-        what = f"{name} has shape {rows.shape}, expected {(robot.n,)} or {(*shape, robot.n)}"
+        every = f" or {(*shape, robot.n)}" if shape else ""
+        what = f"{name} has shape {rows.shape}, expected {(robot.n,)}{every}"
         raise OptionError(what) from None
 
 
