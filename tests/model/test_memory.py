@@ -81,7 +81,7 @@ def test_bad_elements_are_refused(radii, weights, named):
 
 
 def test_bad_friction_is_refused():
-    with pytest.raises(ModelError, match="expected dy.Memory"):
+    with pytest.raises(ModelError, match=r"expected dy\.Memory"):
         dy.Friction(memory=(1e-3, 1.0))
     with pytest.raises(ModelError, match="whose bristles stretch too"):
         dy.Friction(law="lugre", coulomb=1.0, memory=MEMORY)
@@ -115,3 +115,16 @@ def test_symbols_are_weights():
     with pytest.raises(DynamisError, match="w1"):
         robot.friction_torque([1.0, 1.0])
     np.testing.assert_allclose(robot.with_values(w1=2.0).friction_torque([1.0, -1.0]), [2.0, -2.0])
+
+
+def test_elements_are_typed_in_the_studio():
+    from dynamis.studio.pages.parts import LINK
+
+    model = arm().model
+    row = next(x for x in LINK["Friction"] if x.key == "friction.memory")
+    assert row.text(model.links[0], model) == "0.5 at 0.001, 0.8 at 0.02"
+    edited = row.edited(model.links[0], "1.5 at 0.002", model)
+    assert edited.friction.memory == dy.Memory(2e-3, 1.5)
+    assert row.edited(model.links[0], "", model).friction.memory is None
+    with pytest.raises(ModelError, match=r"expected elements such as 0\.5 at 0\.001"):
+        row.edited(model.links[0], "1.5", model)

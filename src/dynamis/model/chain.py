@@ -414,10 +414,11 @@ def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions)
     if not zero(friction.temperature_slope):
         names = ("temperature_slope", "reference_temperature", "heating", "heating_time")
         thermal = Thermal(*(resolve(getattr(friction, x), values, fn) for x in names))
-    memory = () if friction.memory is None else friction.memory
-    memory = memory and zip(resolve(memory.radii, values, fn), resolve(memory.weights, values, fn))
-    stretches = tuple(Stretch(*pair) for pair in memory)
-    return Resistance(*shaped, own, v_minus if sided else None, load, thermal, stretches)
+    memory: tuple[Stretch, ...] = ()
+    if friction.memory is not None:
+        given = resolve((friction.memory.radii, friction.memory.weights), values, fn)
+        memory = tuple(Stretch(*pair) for pair in zip(*given, strict=True))
+    return Resistance(*shaped, own, v_minus if sided else None, load, thermal, memory)
 
 
 def _own(law: UserLaw) -> OwnLaw:

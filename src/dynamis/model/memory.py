@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 from ..arguments import is_list, strict
 from ..errors import ModelError, counted, shown
-from .quantity import quantities, settle
+from .quantity import quantities, quantity_text, settle
 from .schema import About
 
 MOST = 16  # elements of a joint
@@ -58,6 +58,12 @@ class Memory:
 
     def __len__(self) -> int:
         return len(self.radii)
+
+    @property
+    def text(self) -> str:
+        """Weights and radii as people write them: 0.5 at 0.001, 0.8 at 0.02."""
+        pairs = zip(self.weights, self.radii, strict=True)
+        return ", ".join(f"{quantity_text(w)} at {quantity_text(r)}" for w, r in pairs)
 
 
 class Stretch(NamedTuple):

@@ -1,8 +1,9 @@
 """The order of the parameter vector: where a chain holds every number its torque is linear in.
 
 Ten per link, five per joint, then what coupled motors, unbalanced rotors, viscous friction by
-direction, springs, loads, friction laws of one's own and friction with memory add. A new parameter gets its place here;
-names, values, columns of the regressor and all who look for a kind of parameter follow.
+direction, springs, loads, friction laws of one's own and friction with memory add. A new parameter
+gets its place here; names, values, columns of the regressor and all who look for a kind of
+parameter follow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,12 +49,8 @@ MOTOR = {"viscous": "motor_viscous", "plus": "motor_coulomb+", "minus": "motor_c
 SIGNS = {"inertia": 1, "viscous": 1, "viscous_minus": 1, "plus": 1, "minus": -1, "offset": 0}
 UNBALANCE = ("unbalance_x", "unbalance_y")
 JOINT_NAMES = (*ROTOR.values(), *FRICTION.values())
-TAKEN = {
-    *JOINT_NAMES,
-    *MOTOR.values(),
-    *UNBALANCE,
-    *map(parameter_name, range(MOST)),
-}  # names that constants of laws may not have
+MEMORY = tuple(map(parameter_name, range(MOST)))
+TAKEN = {*JOINT_NAMES, *MOTOR.values(), *UNBALANCE, *MEMORY}  # names no constant of a law may have
 
 
 @dataclass
@@ -158,6 +155,6 @@ def full_name(place: Place, model: Any) -> str:
         "resistances": FRICTION | BACKWARDS,
         "unbalance": UNBALANCE,
         "laws": model.links[i].friction.linear,
-        "memory": [parameter_name(k) for k in range(MOST)],
+        "memory": MEMORY,
     }
     return f"{model.tree_joint_names[i]}.{names[part][field]}"

@@ -111,8 +111,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, tuple) and isinstance(value[0], str):  # a mimic
         return f"{quantity_text(value[1])} {value[0]} + {quantity_text(value[2])}"
     if isinstance(value, Memory):
-        pairs = zip(value.weights, value.radii, strict=True)
-        return ", ".join(f"{quantity_text(w)} at {quantity_text(r)}" for w, r in pairs)
+        return value.text
     return "" if value is None else quantity_text(value, " / ")
 
 

@@ -21,7 +21,7 @@ from ..spatial.functions import MATH
 from .elastic.motor_start import motor_start
 from .elastic.vibration import short_contacts
 from .plant import Plant
-from .presliding import slipping_at_once, unresolved
+from .elastic.presliding import slipping_at_once, unresolved
 from .settings import Settings, force_shapes
 from .tasks import Inputs, PlantStep, Slots, Task, computer_function, latch_function
 

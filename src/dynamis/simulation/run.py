@@ -19,7 +19,7 @@ from ..model.check.finding import Finding
 from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_short
 from .elastic.backlash import TOUCHING
 from .elastic.numerical_damping import NumericalDamping, numerical_damping
-from .presliding import slipping_finding
+from .elastic.presliding import slipping_finding
 from .tableau import INTEGRATORS
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..dynamics import equation
-from ..errors import counted, worded
-from ..lazy import once
-from ..model.chain import Chain
-from ..model.check.finding import Finding
-from ..spatial.functions import MATH
-from .elastic.vibration import RESOLVED, configurations
-from .tableau import round_step
+from ...dynamics import equation
+from ...errors import counted, worded
+from ...lazy import once
+from ...model.chain import Chain
+from ...model.check.finding import Finding
+from ...spatial.functions import MATH
+from .vibration import RESOLVED, configurations
+from ..tableau import round_step
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ...robot import Robot
 
 
 class Unresolved(NamedTuple):
