@@ -19,9 +19,9 @@ from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
 from ..spatial.functions import MATH
 from .elastic.motor_start import motor_start
+from .elastic.presliding import slipping_at_once, unresolved
 from .elastic.vibration import short_contacts
 from .plant import Plant
-from .elastic.presliding import slipping_at_once, unresolved
 from .settings import Settings, force_shapes
 from .tasks import Inputs, PlantStep, Slots, Task, computer_function, latch_function
 

@@ -15,8 +15,8 @@ from ...lazy import once
 from ...model.chain import Chain
 from ...model.check.finding import Finding
 from ...spatial.functions import MATH
-from .vibration import RESOLVED, configurations
 from ..tableau import round_step
+from .vibration import RESOLVED, configurations
 
 if TYPE_CHECKING:
     from ...robot import Robot
