@@ -6,6 +6,7 @@ from dynamis.model.closure import Closure
 from dynamis.model.drive import Drive
 from dynamis.model.friction import CONSTANTS, LAWS, Friction
 from dynamis.model.link import Link
+from dynamis.model.memory import Memory
 from dynamis.model.model import Model, Payload
 from dynamis.model.quantity import quantity_text
 from dynamis.model.schema import About, schema
@@ -20,6 +21,7 @@ TABLES = {
     "The file": Model,
     "[[link]]": Link,
     "[link.friction]": Friction,
+    "memory of friction": Memory,
     "[link.drive]": Drive,
     "payload": Payload,
     "[[spring]]": Spring,

@@ -11,6 +11,7 @@ from dynamis.model.check.finding import LEVELS, Finding
 from dynamis.model.drive import Drive
 from dynamis.model.friction import Friction
 from dynamis.model.link import Link
+from dynamis.model.memory import Memory
 from dynamis.model.model import Model, NamedFrame, Payload
 from dynamis.model.pose import Pose
 
@@ -75,6 +76,11 @@ LAWS = [
 laws = st.sampled_from(LAWS)
 
 
+memories = st.one_of(
+    st.none(), st.builds(Memory, st.just((1e-3, 0.02)), vectors(size=2)), st.just(Memory(0.5, 2.0))
+)
+
+
 @st.composite
 def frictions(draw):
     law, constants = draw(laws)
@@ -85,6 +91,7 @@ def frictions(draw):
         offset=draw(scalars),
         law=law,
         constants=constants,
+        memory=None if law == "lugre" else draw(memories),
     )
 
 

@@ -268,6 +268,16 @@ def _under_load(robot, rng):
     return with_links(robot, change)
 
 
+def _memory(robot, rng):
+    def change(link, i):
+        if link.friction.law == "lugre" or (i and rng.random() < 0.3):
+            return link
+        memory = dy.Memory(np.sort(rng.uniform(1e-4, 0.1, 2)), rng.uniform(0.1, 2.0, 2))
+        return replace(link, friction=replace(link.friction, memory=memory))
+
+    return with_links(robot, change)
+
+
 def _mimic(robot, rng):
     """One joint follows another before it."""
     k = int(rng.integers(1, len(robot.model.links))) if robot.n > 1 else 0
@@ -314,6 +324,7 @@ EFFECTS: Mapping[str, Callable] = {  # in the order of dressing
     "by direction": _by_direction,
     "temperature": _temperature,
     "under load": _under_load,
+    "memory": _memory,
     "full rotors": _full_rotors,
     "gear matrix": _gear_matrix,
     "springs": _springs,

@@ -18,6 +18,7 @@ from .model.closure import Closure
 from .model.drive import Drive
 from .model.friction import Friction
 from .model.link import Link
+from .model.memory import Memory
 from .model.spring import Spring
 from .robot import Robot, load
 
@@ -50,6 +51,7 @@ __all__ = [
     "Friction",
     "Link",
     "Log",
+    "Memory",
     "PayloadObserver",
     "Processing",
     "Robot",

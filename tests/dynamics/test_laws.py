@@ -254,6 +254,8 @@ def paper_friction(robot, qd, temperature=None):
         tree[..., i] += shaped(own, rate, np.array(sides(own.viscous)) * factor, own.coulomb)
         if own.own is not None:
             tree[..., i] += grease_torque(own.own.own, rate)
+        if own.memory is not None:  # at its largest
+            tree[..., i] += sum(own.memory.weights) * np.sign(rate)
         warm = shaped(own, rates @ row, viscous * (factor if alone else 1.0), coulomb)
         tree += warm[..., None] * row
         motors[..., i] = shaped(own, rates @ row, viscous, coulomb)
@@ -508,8 +510,8 @@ def the_motor_torques_simulated_are_the_motion(c):
     if not c.has_motors or c.robot.model.gear_matrix is not None:
         return
     dry = {"law": "coulomb", "constants": {}}
-    robot = with_links(c.robot, lambda x, i: x if x.friction.law != "lugre" else replace(
-        x, friction=replace(x.friction, **dry)))  # fmt: skip
+    robot = with_links(c.robot, lambda x, i: replace(x, friction=replace(
+        x.friction, memory=None, **(dry if x.friction.law == "lugre" else {}))))  # fmt: skip
     (q, qd, qdd), h = c.first, 1e-7
     tau = robot.motor_torque(q, qd, qdd) * [m.gear for m in robot.chain.motors]
     run = dy.simulate(robot, 3 * h, dt=h, q0=q, qd0=qd, torque=tau, check_step=False)
@@ -537,8 +539,8 @@ def own_parameters_simulated_are_the_same_motion(c):
 def a_step_is_runge_kutta_of_forward_dynamics(c):
     """Of arms whose friction is smooth and whose gears lose nothing."""
     smooth = {"law": "smooth", "constants": {"velocity": 0.5}}
-    robot = with_links(lossless(c.robot), lambda x, i: x if x.friction.own else replace(
-        x, friction=replace(x.friction, **smooth)))  # fmt: skip
+    robot = with_links(lossless(c.robot), lambda x, i: replace(x, friction=replace(
+        x.friction, memory=None, **({} if x.friction.own else smooth))))  # fmt: skip
     if c.closed or any(m.coupled for m in robot.chain.motors):
         return
     (q, qd, _), h, n = c.first, 1e-4, robot.n

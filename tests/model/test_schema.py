@@ -33,7 +33,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "hardening": ELASTIC,
     "backlash": ELASTIC,
 }
-TEXTS = {"law": "stribeck", "rotor_link": "link1"}
+TEXTS = {"law": "stribeck", "rotor_link": "link1", "memory": dy.Memory((0.01, 0.1), (0.5, 2.0))}
 
 
 def value(name: str, count: int) -> Any:

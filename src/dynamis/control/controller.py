@@ -190,15 +190,32 @@ class Compensating(Controller):
     def __post_init__(self) -> None:
         self._check()
 
-    def compensation(self, arm: Arm, sample: Sample, carried: Scalars, qdd: Scalars) -> Scalars:
+    def start(self, arm: Arm, sample: Sample) -> Values:
+        """Friction with memory that is not stretched, of models that have some."""
+        if self.friction == "none" or not arm.has_memory:
+            return {}
+        return {"memory": arm.relaxed_memory(sample.q)}
+
+    def memory_after(self, arm: Arm, sample: Sample) -> Values:
+        """Friction with memory at this sample, stretched by the chosen motion."""
+        if self.friction == "none" or not arm.has_memory:
+            return {}
+        q = sample.reference.q if self.friction == "desired" else sample.q
+        return {"memory": arm.follow_memory(sample.state.memory, q)}
+
+    def compensation(
+        self, arm: Arm, sample: Sample, carried: Scalars, qdd: Scalars, memory: Values
+    ) -> Scalars:
         """Friction torque at the chosen velocity, offset and load included; zero for "none".
 
-        `carried` is the torque without friction, of a motion with accelerations `qdd`.
+        `carried` is the torque without friction, of a motion with accelerations `qdd`, `memory`
+        what `memory_after` gives.
         """
         if self.friction == "none":
             return [0.0] * arm.n
         qd = sample.reference.qd if self.friction == "desired" else sample.qd
-        own, loaded = arm.friction_torque(qd), arm.load_friction(qd, carried)
+        own = arm.friction_torque(qd, memory.get("memory"))
+        loaded = arm.load_friction(qd, carried)
         total = own if loaded is None else plus(own, loaded)
         lost = arm.gear_losses(plus(carried, total), qd, qdd)
         return total if lost is None else plus(total, lost)

@@ -125,9 +125,10 @@ class PointToPoint(Compensating):
         gains, e = sample.gains, sample.e
         a = [-gains.kd[i] * sample.qd[i] - gains.kp[i] * e[i] for i in range(arm.n)]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
-        friction = self.compensation(arm, sample, rigid, a)
+        memory = self.memory_after(arm, sample)
+        friction = self.compensation(arm, sample, rigid, a, memory)
         tau = [clipped(arm, rigid[i] + friction[i], gains.limit[i]) for i in range(arm.n)]
-        return tau, {}
+        return tau, memory
 
 
 @strict
@@ -166,8 +167,8 @@ class ComputedTorque(Compensating):
         return cls._designed(robot, options, bandwidth, damping, integral=integral)
 
     def start(self, arm: Arm, sample: Sample) -> Values:
-        """The integral of the error."""
-        return {"integral": [0.0] * arm.n}
+        """The integral of the error, and what friction remembers."""
+        return {"integral": [0.0] * arm.n, **super().start(arm, sample)}
 
     def step(self, arm: Arm, sample: Sample) -> Step:
         """Torques of this sample, and the state after it."""
@@ -182,11 +183,12 @@ class ComputedTorque(Compensating):
             for i in joints
         ]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
-        friction = self.compensation(arm, sample, rigid, a)
+        memory = self.memory_after(arm, sample)
+        friction = self.compensation(arm, sample, rigid, a, memory)
         wanted = [rigid[i] + friction[i] for i in joints]
         tau = [clipped(arm, wanted[i], gains.limit[i]) for i in joints]
         integral = [held(arm, wanted[i], tau[i], e[i], before[i], total[i]) for i in joints]
-        return tau, {"integral": integral}
+        return tau, {"integral": integral, **memory}
 
 
 @strict
@@ -219,8 +221,9 @@ class FeedForward(Compensating):
         """Torques of this sample, and the state after it."""
         gains, e, ed = sample.gains, sample.e, sample.ed
         rigid = arm.frictionless_torque(*sample.reference)
-        friction = self.compensation(arm, sample, rigid, sample.reference.qdd)
+        memory = self.memory_after(arm, sample)
+        friction = self.compensation(arm, sample, rigid, sample.reference.qdd, memory)
         wanted = [
             rigid[i] + friction[i] - gains.kp[i] * e[i] - gains.kd[i] * ed[i] for i in range(arm.n)
         ]
-        return [clipped(arm, wanted[i], gains.limit[i]) for i in range(arm.n)], {}
+        return [clipped(arm, wanted[i], gains.limit[i]) for i in range(arm.n)], memory

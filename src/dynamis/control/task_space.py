@@ -121,7 +121,7 @@ class TaskSpace(ToolController):
         return self._task_gains(robot, kp=self.kp, kd=self.kd)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """Torques of this sample; there is no state."""
+        """Torques of this sample, and what friction remembers."""
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = matrix_times(tool.J, v)
@@ -133,8 +133,9 @@ class TaskSpace(ToolController):
         added = matrix_times(transposed(tool.J), weights)
         qdd = plus(v, added)
         rigid = arm.frictionless_torque(sample.q, sample.qd, qdd)
-        friction = self.compensation(arm, sample, rigid, qdd)
-        return plus(rigid, friction), {}
+        memory = self.memory_after(arm, sample)
+        friction = self.compensation(arm, sample, rigid, qdd, memory)
+        return plus(rigid, friction), memory
 
 
 @strict
@@ -199,7 +200,7 @@ class Impedance(ToolController):
         return self._task_gains(robot, stiffness=self.stiffness, **damping)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """Torques of this sample; there is no state."""
+        """Torques of this sample, and what friction remembers."""
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = matrix_times(tool.J, v)
@@ -215,8 +216,9 @@ class Impedance(ToolController):
         push = matrix_times(transposed(tool.J), force)
         carried = plus(rigid, push)
         qdd = plus(v, matrix_times(transposed(yielding), force))
-        friction = self.compensation(arm, sample, carried, qdd)
-        return [rigid[i] + friction[i] + push[i] for i in range(arm.n)], {}
+        memory = self.memory_after(arm, sample)
+        friction = self.compensation(arm, sample, carried, qdd, memory)
+        return [rigid[i] + friction[i] + push[i] for i in range(arm.n)], memory
 
     def _damping(self, arm: Arm, gains: Any, mobility: tuple[Any, Any]) -> Scalars:
         if self.damping is not None:

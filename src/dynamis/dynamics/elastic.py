@@ -72,7 +72,7 @@ def _sides(whole: Resistance, motor: Motor) -> tuple[Resistance, Resistance]:
     """Friction of the joint, and of its motor in the same law; each warms by itself."""
     link = joint_friction(whole, motor)._replace(load=0.0)
     own = {"viscous": motor.viscous, "plus": motor.plus, "minus": motor.minus, "offset": 0.0}
-    rest = {"own": None, "viscous_minus": None, "load": whole.load}
+    rest = {"own": None, "viscous_minus": None, "load": whole.load, "memory": ()}
     thermal = None if zero(motor.viscous) else whole.thermal
     return link, whole._replace(**own, **rest, thermal=thermal)
 

@@ -26,6 +26,7 @@ from .force import Force
 from .friction import Friction, sides
 from .law import CONSTANTS, UserLaw
 from .link import Link
+from .memory import Stretch
 from .model import Model
 from .places import Parts, put
 from .quantity import Values, resolve
@@ -96,6 +97,7 @@ class Resistance(NamedTuple):
     viscous_minus: Any = None  # moving negative, where that differs
     load: Any = 0.0  # per torque that the joint transmits
     thermal: Thermal | None = None
+    memory: tuple[Stretch, ...] = ()
 
     @property
     def mean_viscous(self) -> Any:
@@ -412,7 +414,11 @@ def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions)
     if not zero(friction.temperature_slope):
         names = ("temperature_slope", "reference_temperature", "heating", "heating_time")
         thermal = Thermal(*(resolve(getattr(friction, x), values, fn) for x in names))
-    return Resistance(*shaped, own, v_minus if sided else None, load, thermal)
+    memory: tuple[Stretch, ...] = ()
+    if friction.memory is not None:
+        given = resolve((friction.memory.radii, friction.memory.weights), values, fn)
+        memory = tuple(Stretch(*pair) for pair in zip(*given, strict=True))
+    return Resistance(*shaped, own, v_minus if sided else None, load, thermal, memory)
 
 
 def _own(law: UserLaw) -> OwnLaw:

@@ -1,7 +1,7 @@
 """Joint friction: its linear coefficients, and the law that shapes them over velocity.
 
 tau_f = viscous * V(qd) + coulomb_plus * P(qd) + coulomb_minus * N(qd) + offset
-        + load * (P(qd) - N(qd)) * |T|
+        + load * (P(qd) - N(qd)) * |T| + memory
 
 and, with a law of one's own, what it gives: the shapes are then those of "coulomb".
 
@@ -19,6 +19,7 @@ from typing import Annotated, Any
 from ..arguments import known_options, number, one_of, strict
 from ..errors import ModelError, shown
 from .law import UserLaw, friction_law
+from .memory import Memory
 from .quantity import Expression, Scalar, quantities, quantity, settle
 from .schema import About, settle_fields
 
@@ -64,6 +65,10 @@ class Friction:
     1 + temperature_slope (temperature - reference_temperature), never below zero; `viscous` is that
     of the reference. A simulated joint warms up from there by the power P of its friction: by two
     rises, of gear and housing, heating_time d(rise)/dt = heating P - rise.
+
+    `memory` is a `dy.Memory`: hysteresis of a joint that moves a little and turns back, in
+    simulations and `dy.torque_along`. What knows no motion in time has it at its largest, with the
+    sign of qd.
     """
 
     viscous: Annotated[
@@ -100,6 +105,9 @@ class Friction:
         120.0,
         3600.0,
     )
+    memory: Annotated[
+        Memory | None, About("hysteresis before it slides", feature="friction with memory")
+    ] = None
     law: Annotated[Any, About("its shape over velocity", feature=LAW)] = "coulomb"
     constants: Annotated[
         Mapping[str, float], About("of the law, beside it in a file", key=None, feature=LAW)
@@ -139,6 +147,13 @@ class Friction:
         coulomb = coulomb_pair(self.coulomb, "friction.coulomb")
         settle(self, viscous=_viscous(self.viscous), coulomb=coulomb)
         settle(self, constants=MappingProxyType(given))
+        if not isinstance(self.memory, Memory | None):
+            raise ModelError(f"friction.memory is {shown(self.memory)}, expected dy.Memory(...)")
+        if self.memory is not None and self.law == "lugre":
+            raise ModelError(
+                "friction has memory beside law 'lugre', whose bristles stretch too",
+                "use another law, or the bristles alone",
+            )
         self._check_load()
 
     def at_temperature(self, temperature: float) -> "Friction":
@@ -199,7 +214,7 @@ class Friction:
     def __hash__(self) -> int:
         constants = tuple(sorted(self.constants.items()))
         numbers = (self.viscous, self.coulomb, self.offset, self.load, self.temperature_slope)
-        return hash((*numbers, self.law, constants))
+        return hash((*numbers, self.memory, self.law, constants))
 
     def __reduce__(self) -> tuple:
         given = {f.name: getattr(self, f.name) for f in fields(self)}

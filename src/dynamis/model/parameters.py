@@ -16,6 +16,7 @@ from ..tables import MOST, html_table, rest, text_table
 from .chain import Chain, Motor, chain, joint_friction
 from .drive import Drive
 from .link import Link
+from .memory import parameter_name
 from .model import FORCES, Model
 from .places import JOINT_NAMES, TAKEN, UNBALANCE, Place, full_name, places, value
 
@@ -263,6 +264,10 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
             coulomb=(rubs.plus, rubs.minus),
             offset=rubs.offset,
         )
+        if friction.memory is not None:
+            weights = [parameter_name(k) for k in range(len(friction.memory))]
+            weights = [p[f"{link.joint_name}.{name}"] for name in weights]
+            friction = replace(friction, memory=replace(friction.memory, weights=weights))
         if friction.own is not None:
             constants = {x: p[f"{link.joint_name}.{x}"] for x in friction.linear}
             friction = replace(friction, law=friction.own.with_constants(constants))

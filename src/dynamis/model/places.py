@@ -1,8 +1,9 @@
 """The order of the parameter vector: where a chain holds every number its torque is linear in.
 
 Ten per link, five per joint, then what coupled motors, unbalanced rotors, viscous friction by
-direction, springs, loads and friction laws of one's own add. A new parameter gets its place here;
-names, values, columns of the regressor and all who look for a kind of parameter follow.
+direction, springs, loads, friction laws of one's own and friction with memory add. A new parameter
+gets its place here; names, values, columns of the regressor and all who look for a kind of
+parameter follow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +12,13 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..spatial.inertia import NAMES, from_linear, linear, transformed
+from .memory import MOST, parameter_name
 
 
 class Place(NamedTuple):
     """A parameter: the part of the chain, which one of these, and its field or number there."""
 
-    part: str  # "bodies", "motors", "resistances", "unbalance", "forces", "loads" or "laws"
+    part: str  # "bodies", "motors", "resistances", "unbalance", "forces", "loads", "laws", "memory"
     index: int  # link, joint, force or load
     field: Any
 
@@ -28,16 +30,17 @@ class Place(NamedTuple):
     @property
     def is_friction(self) -> bool:
         """Whether it is friction of a joint or of its motor, offset and laws included."""
-        return self.part in ("resistances", "motors", "laws") and not self.is_rotor
+        return self.part in (*OF_RESISTANCES, "motors") and not self.is_rotor
 
     @property
     def sign(self) -> int:
         """1 for what is never negative, -1 for never positive, 0 for either or unknown."""
         if self.part in ("motors", "resistances"):
             return SIGNS[self.field]
-        return int(self.part == "bodies" and self.field == 0)
+        return int(self.part == "memory" or (self.part == "bodies" and self.field == 0))
 
 
+OF_RESISTANCES = ("resistances", "laws", "memory")  # parts that are friction of a joint
 # names of the fields of motors and resistances
 ROTOR = {"inertia": "rotor_inertia"}
 FRICTION = {"viscous": "viscous", "plus": "coulomb+", "minus": "coulomb-", "offset": "offset"}
@@ -46,7 +49,8 @@ MOTOR = {"viscous": "motor_viscous", "plus": "motor_coulomb+", "minus": "motor_c
 SIGNS = {"inertia": 1, "viscous": 1, "viscous_minus": 1, "plus": 1, "minus": -1, "offset": 0}
 UNBALANCE = ("unbalance_x", "unbalance_y")
 JOINT_NAMES = (*ROTOR.values(), *FRICTION.values())
-TAKEN = {*JOINT_NAMES, *MOTOR.values(), *UNBALANCE}  # names that constants of laws may not have
+MEMORY = tuple(map(parameter_name, range(MOST)))
+TAKEN = {*JOINT_NAMES, *MOTOR.values(), *UNBALANCE, *MEMORY}  # names no constant of a law may have
 
 
 @dataclass
@@ -85,6 +89,8 @@ def _places(c: Any) -> Iterator[Place]:
     for i, resistance in enumerate(c.resistances):
         if resistance.own is not None:
             yield from (Place("laws", i, k) for k in range(len(resistance.own.coefficients)))
+    for i, resistance in enumerate(c.resistances):
+        yield from (Place("memory", i, k) for k in range(len(resistance.memory)))
 
 
 def joint_places(i: int) -> Iterator[Place]:
@@ -100,6 +106,8 @@ def value(c: Any, place: Place) -> Any:
         return linear(c.bodies[i].user_inertia)[field]
     if part == "unbalance":
         return c.unbalance[i][field]
+    if part == "memory":
+        return c.resistances[i].memory[field].weight
     thing = c.resistances[i].own if part == "laws" else getattr(c, part)[i]
     return getattr(thing, field) if isinstance(field, str) else thing.coefficients[field]
 
@@ -117,11 +125,14 @@ def _put(parts: Parts, part: str, i: int, values: Mapping[Any, Any]) -> None:
     if part == "unbalance":
         parts.unbalance[i] = every
         return
-    things = parts.resistances if part == "laws" else getattr(parts, part)
+    things = parts.resistances if part in OF_RESISTANCES else getattr(parts, part)
     thing = things[i]
     if part == "bodies":
         own = from_linear(every)
         changes = {"inertia": transformed(thing.user, own), "user_inertia": own, "slide": None}
+    elif part == "memory":
+        pairs = zip(thing.memory, every, strict=True)
+        changes = {"memory": tuple(x._replace(weight=weight) for x, weight in pairs)}
     elif part == "laws":
         changes = {"own": thing.own._replace(coefficients=every)}
     else:
@@ -144,5 +155,6 @@ def full_name(place: Place, model: Any) -> str:
         "resistances": FRICTION | BACKWARDS,
         "unbalance": UNBALANCE,
         "laws": model.links[i].friction.linear,
+        "memory": MEMORY,
     }
     return f"{model.tree_joint_names[i]}.{names[part][field]}"

@@ -17,14 +17,14 @@ from ..dynamics import (
 )
 from ..dynamics.coordinates import Closed, Free, coordinates
 from ..dynamics.drive_coordinates import Placed
-from ..dynamics.elements import friction, loads, springs
+from ..dynamics.elements import friction, loads, memory, springs
 from ..dynamics.instant import Instant
 from ..dynamics.reduce import reduced
 from ..errors import OptionError
 from ..lazy import cached_property, once
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars
+from ..spatial.vectors import Scalars, plus
 
 if TYPE_CHECKING:
     from . import Robot
@@ -158,10 +158,30 @@ class Arm:
         at = self._at(q)
         return projected.gravity_torque(self.lean, at.q, self.fn, at.on)
 
-    def friction_torque(self, qd: Scalars) -> Scalars:
-        """Friction on the joint side of an arm that transmits nothing, (n,)."""
+    def friction_torque(self, qd: Scalars, stretched: Scalars | None = None) -> Scalars:
+        """Friction on the joint side of an arm that transmits nothing, (n,).
+
+        Friction with memory is at its largest, or as far `stretched` as `follow_memory` says.
+        """
         here = self.here
-        return here.carried(friction.friction_torque(self.chain, here.joint_rates(qd), self.fn))
+        rates = here.joint_rates(qd)
+        if stretched is None:
+            return here.carried(friction.friction_torque(self.chain, rates, self.fn))
+        own = friction.friction_torque(memory.without(self.chain), rates, self.fn)
+        return here.carried(plus(own, memory.torque(self.chain, stretched)))
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether friction of some joint has memory."""
+        return any(x.memory for x in self.chain.resistances)
+
+    def relaxed_memory(self, q: Scalars) -> list[Any]:
+        """Friction with memory that is not stretched, at q: a state for `follow_memory`."""
+        return memory.relaxed(self.chain, self._at(q).q)
+
+    def follow_memory(self, stretched: Scalars, q: Scalars) -> list[Any]:
+        """Friction with memory once the joints moved on to q, straight from the sample before."""
+        return memory.followed(self.chain, stretched, self._at(q).q, self.fn)
 
     def load_friction(self, qd: Scalars, carried: Scalars) -> Scalars | None:
         """Friction under load of joints that transmit `carried`, (n,); None where there is none."""

@@ -10,6 +10,7 @@ from ..model.drive import Drive
 from ..model.friction import CONSTANTS, Friction
 from ..model.law import UserLaw
 from ..model.link import Link
+from ..model.memory import Memory
 from ..model.model import Model
 from ..model.quantity import Expression, quantity_text
 from ..model.schema import About, is_default, schema
@@ -109,6 +110,8 @@ def _cell(value: Any) -> str:
         return value.name
     if isinstance(value, tuple) and isinstance(value[0], str):  # a mimic
         return f"{quantity_text(value[1])} {value[0]} + {quantity_text(value[2])}"
+    if isinstance(value, Memory):
+        return value.text
     return "" if value is None else quantity_text(value, " / ")
 
 

@@ -13,6 +13,7 @@ from ..model.check.finding import Finding
 from ..model.closure import Closure
 from ..model.drive import Drive
 from ..model.friction import Friction
+from ..model.memory import Memory
 from ..model.model import KeptElements, NamedFrame, Payload
 from ..model.pose import Pose
 from ..model.quantity import Expression
@@ -118,6 +119,7 @@ class FrictionFields(TypedDict, total=False):
     reference_temperature: Quantity
     heating: Quantities
     heating_time: Quantities
+    memory: Memory | None
     law: object
     constants: Mapping[str, float]
     velocity: Quantity

@@ -19,6 +19,7 @@ from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
 from ..spatial.functions import MATH
 from .elastic.motor_start import motor_start
+from .elastic.presliding import slipping_at_once, unresolved
 from .elastic.vibration import short_contacts
 from .plant import Plant
 from .settings import Settings, force_shapes
@@ -36,7 +37,8 @@ class Assembly:
         acting = tuple(x for x in ("wrench", "link_forces") if x in s.forces or x in s.per_arm)
         o = s.options
         made = ("plant", acting, s.stops, o.restitution, o.drives, s.tableau.order, o.dtype)
-        made += (s.tableau.gamma, s.tableau.adaptive or s.dt) if s.robot.chain.elastic else ()
+        stiff = s.robot.chain.elastic or any(x.memory for x in s.robot.chain.resistances)
+        made += (s.tableau.gamma, s.tableau.adaptive or s.dt) if stiff else ()
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, o.observer, s.sensors)
         measured = {} if s.measures is None else s.measures.sizes
@@ -48,6 +50,8 @@ class Assembly:
     def _plant(self, c: Chain) -> Plant:
         s, o = self.s, self.s.options
         c = expanded(replace(c, tolerance=SINGLE * c.tolerance) if o.dtype == "float32" else c)
+        if not s.tableau.adaptive:
+            c = slipping_at_once(c, unresolved(s.robot, s.dt))
         stops = (*s.stops, *([None] * (c.n - c.link_coordinates)))
         hard = () if s.tableau.adaptive else short_contacts(s.robot, s.dt)
         hard = hard or (False,) * len(s.robot.chain.with_backlash)

@@ -7,7 +7,7 @@ from ..dynamics.elements.gears import stored
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, inner, plus
 from .inertia import ArmInertia, Constrained
-from .rows import always
+from .rows import always, bristles
 
 if TYPE_CHECKING:
     from .plant import Plant, PlantState
@@ -187,6 +187,26 @@ def reversals(
         new_q.append(fn.select(event > 0.0, moved_on, q[i]))
         new_qd.append(fn.select(event > 0.0, after[i], qd[i]))
     return new_q, new_qd, inertia
+
+
+def stretched_at_end(
+    plant: "Plant", x: "PlantState", end: "PlantState", q: Scalars, qd: Scalars, h: Any,
+    fn: Functions,
+) -> list[Any]:  # fmt: skip
+    """Bristles of friction, and elements of memory after a step from x to q and qd.
+
+    The latter follow their joint to where it turned, if it did, and on to its end.
+    """
+    found = list(end.bristle)
+    for k, (e, element) in enumerate(bristles(plant.chain)):
+        if element is not None:
+            i, z = e.coordinate, x.bristle[k]
+            turn = _turning_point(x.q[i], x.qd[i], qd[i], h, fn)
+            turn = fn.select(x.qd[i] * qd[i] < 0.0, turn, q[i])
+            for a, b in ((x.q[i], turn), (turn, q[i])):
+                z = friction.stretched(z + e.factor * (b - a), element, fn)
+            found[k] = z
+    return found
 
 
 def _share(before: Any, after: Any, fn: Functions) -> Any:

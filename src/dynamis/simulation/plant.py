@@ -26,7 +26,7 @@ from ..spatial.vectors import Scalars, inner, less, plus
 from . import motors, rows
 from .elastic import backlash, stiff_gears
 from .elastic.stiff_gears import ElasticGear
-from .impacts import impacts, reversals
+from .impacts import impacts, reversals, stretched_at_end
 from .inertia import ArmInertia, Constrained, inertia_at
 from .loops import LoopFigures, loop_figures, or_nan, put_back
 from .rows import Row
@@ -449,7 +449,7 @@ class Plant:
             figures = self.loop_figures(x, end, q, fn, sines)
             sound = figures.sound(self.chain, self.order)
             q, qd = or_nan(q, sound, fn), or_nan(qd, sound, fn)
-        return replace(end, q=q, qd=qd)
+        return replace(end, q=q, qd=qd, bristle=stretched_at_end(self, x, end, q, qd, h, fn))
 
     def end_of_step(
         self, x: PlantState, end: PlantState, h: Any, fn: Functions

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ..dynamics import coupling
 from ..dynamics.elements import friction
 from ..model.chain import Chain, Resistance
+from ..model.memory import Stretch
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, inner, less, plus
 from .inertia import ArmInertia, Constrained, independent_solve
@@ -181,9 +182,14 @@ def held(chain: Chain) -> set[int]:
     return found
 
 
-def bristles(chain: Chain) -> list[CoordinateFriction]:
-    """The elements whose friction has a state."""
-    return [e for e in coordinate_frictions(chain) if e.resistance.law in friction.BRISTLE]
+def bristles(chain: Chain) -> list[tuple[CoordinateFriction, Stretch | None]]:
+    """What is stretched, in the order of the state: bristles (None), elements of memory."""
+    found: list[tuple[CoordinateFriction, Stretch | None]] = []
+    for e in coordinate_frictions(chain):
+        if e.resistance.law in friction.BRISTLE:
+            found.append((e, None))
+        found += [(e, x) for x in friction.stretching(e.resistance)]
+    return found
 
 
 def own_limits(chain: Chain, fn: Functions) -> list[tuple[Any, Any] | None]:
@@ -227,6 +233,11 @@ def always(
             own = r.offset
         else:
             own = friction.torque(r, u, fn)
+        for element in friction.stretching(r):
+            z_k = friction.stretched(z[k], element, fn)
+            own = own + element.weight / element.radius * z_k
+            rates.append(u)
+            k += 1
         tau[e.coordinate] = tau[e.coordinate] + e.factor * own
     return plus(tau, _shared_motors(chain, qd, fn)), rates
 

@@ -19,6 +19,7 @@ from ..model.check.finding import Finding
 from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_short
 from .elastic.backlash import TOUCHING
 from .elastic.numerical_damping import NumericalDamping, numerical_damping
+from .elastic.presliding import slipping_finding
 from .tableau import INTEGRATORS
 
 if TYPE_CHECKING:
@@ -186,15 +187,17 @@ class Run:
         Of the step: how wrong the positions became and which step would do. Of limits: joint, time
         and value, those of the arm, then positions and velocities of its reference. Nothing of a
         simulation keeps velocity_limit and effort_limit; `stops` makes position limits act.
-        A note says which vibrations of elastic joints an implicit step damps, an error or a warning
-        which of them grows or rings under the gains of the controller.
+        A note says which vibrations of elastic joints an implicit step damps, and which friction
+        with memory the step takes as Coulomb friction; an error or a warning which vibration grows
+        or rings under the gains of the controller.
         """
         arm, wanted = self._beyond
         whose = [(x, "") for x in arm] + [(x, "the reference's ") for x in wanted]
         coarse = [] if self.step_error is None else [self.step_error.finding(self.robot)]
         if self.closed_loop_mode is not None:
             coarse.append(self.closed_loop_mode.finding)
-        return coarse + [x.finding(self.robot, of) for x, of in whose] + self._damped()
+        beyond = [x.finding(self.robot, of) for x, of in whose]
+        return coarse + beyond + self._damped() + self._slipping_at_once()
 
     @cached_property
     def numerical_damping(self) -> NumericalDamping | None:
@@ -230,6 +233,11 @@ class Run:
             return []
         every_step = self.measured is not None and len(self.measured.t) >= len(self.t)
         return [found.finding(self.dt if every_step else None)]
+
+    def _slipping_at_once(self) -> list[Finding]:
+        """A note on friction with memory that is too stiff for the steps."""
+        adaptive = INTEGRATORS[self.integrator].adaptive
+        return [] if adaptive else slipping_finding(self.robot, self.dt)
 
     @cached_property
     def step_error(self) -> "StepError | None":

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 BODY = len(NAMES)
-FACTORS = {  # of a joint, and the fields that each scales
+FACTORS: dict[str, tuple[str, ...]] = {  # of a joint, and the fields that each scales
     "viscous": ("viscous", "viscous_minus"),
     "coulomb": ("plus", "minus"),
+    "memory": (),  # every element of it
     "rotor_inertia": ("inertia",),
 }
 UNIT = math.sqrt(12.0)  # a uniform number less its mean, times this, has variance 1
@@ -278,7 +279,7 @@ class Scatter:
         for i, joint in enumerate(joints):
             for kind, scaled in FACTORS.items():
                 deviation = size["rotor" if kind == "rotor_inertia" else "friction"][joint]
-                at = [k for k, x in every if x.index == i and x.field in scaled]
+                at = [k for k, x in every if x.index == i and (x.field in scaled or x.part == kind)]
                 if deviation and self._nominal[at].any():
                     found[f"{joint}.{kind}"] = deviation, at
         return found

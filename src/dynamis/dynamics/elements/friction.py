@@ -7,6 +7,8 @@ the joint moves positive, N when it moves negative; both vanish at rest. A simul
 stick: then it is held within `static_limits`, and told in which direction it slides (`sliding`);
 the bristles of `lugre` bend instead. None of the three holds the offset. A law of one's own adds
 its torque to that of the coefficients, which is then that of "coulomb".
+
+Friction with memory (`model/memory.py`) stretches in simulations; here it is at its largest.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...model.chain import Chain, OwnLaw, Resistance, Thermal
+from ...model.memory import Stretch
 from ...model.places import BACKWARDS, MOTOR, Place
 from ...model.places import FRICTION as FIELDS
 from ...spatial.functions import Functions, zero
@@ -30,6 +33,7 @@ Shape = Callable[..., Three]  # of qd, constants, fn and the direction of slidin
 STICKS = frozenset({"coulomb", "stribeck", "grotjahn"})  # laws that hold a joint at rest
 BRISTLE = frozenset({"lugre"})  # laws with a state of their own
 
+HOLD = 1e-6  # of friction with memory, that holds a joint once it is at rest
 NO_FRICTION = 1e-12  # N m; bristles that hold less than this hold nothing
 SERIES = 1e-3  # below, (1 - exp(-a)) / a is taken from its series: right to 1e-14
 
@@ -87,6 +91,8 @@ def torque(resistance: Resistance, qd: Any, fn: Functions) -> Any:
     """Friction torque of one joint that transmits nothing."""
     shapes = SHAPES[resistance.law](qd, resistance.constants, fn)
     tau = _shaped(resistance, *shapes, fn) + resistance.offset
+    if resistance.memory:
+        tau = tau + memory_limit(resistance) * fn.sign(qd)
     return tau if resistance.own is None else tau + own(resistance.own, qd, fn.sign(qd), fn)
 
 
@@ -117,12 +123,16 @@ def sliding(resistance: Resistance, qd: Any, direction: Any, fn: Functions) -> A
     """
     shapes = SHAPES[resistance.law](qd, resistance.constants, fn, direction)
     tau = _shaped(resistance, *shapes, fn, direction)
+    if resistance.memory:
+        tau = tau + memory_hold(resistance) * direction
     return tau if resistance.own is None else tau + own(resistance.own, qd, direction, fn)
 
 
 def sticks(resistance: Resistance) -> bool:
     """Whether this friction can hold a joint at rest."""
     if resistance.own is not None and resistance.own.tape.takes("direction"):
+        return True
+    if resistance.memory:
         return True
     none = all(zero(x) for x in (resistance.plus, resistance.minus, resistance.load))
     return resistance.law in STICKS and not none
@@ -134,14 +144,40 @@ def static_limits(resistance: Resistance, fn: Functions) -> tuple[Any, Any]:
     static_ratio (or 1) times the Coulomb pair; (0, 0) for a law that never sticks. Of a law of
     one's own what it gives at rest in either direction.
     """
-    if resistance.law not in STICKS:
-        return 0.0, 0.0
-    ratio = resistance.constants.get("static_ratio", 1.0)
-    low, high = ratio * resistance.minus, ratio * resistance.plus
+    low, high = 0.0, 0.0
+    if resistance.law in STICKS:
+        ratio = resistance.constants.get("static_ratio", 1.0)
+        low, high = ratio * resistance.minus, ratio * resistance.plus
+    if resistance.memory:
+        width = memory_hold(resistance)
+        low, high = low - width, high + width
     if resistance.own is not None:
         down, up = (own(resistance.own, 0.0, side, fn) for side in (-1.0, 1.0))
         low, high = low + down, high + up
     return low, high
+
+
+def memory_limit(resistance: Resistance) -> Any:
+    """Torque of friction with memory once every element slips."""
+    return sum(x.weight for x in resistance.memory)
+
+
+def memory_hold(resistance: Resistance) -> Any:
+    """Torque by which friction with memory holds a joint at rest as Coulomb friction does.
+
+    All of elements that slip at once, a millionth of others: a spring alone never comes to rest.
+    """
+    return sum(x.weight * (1.0 if zero(x.radius) else HOLD) for x in resistance.memory)
+
+
+def stretching(resistance: Resistance) -> list[Stretch]:
+    """Elements of friction with memory that stretch before they slip."""
+    return [x for x in resistance.memory if not zero(x.radius)]
+
+
+def stretched(z: Any, element: Stretch, fn: Functions) -> Any:
+    """The stretch of an element that was led to z: it slips at its radius."""
+    return fn.max(-element.radius, fn.min(z, element.radius))
 
 
 def lugre(resistance: Resistance, qd: Any, z: Any, h: Any, fn: Functions) -> tuple[Any, Any]:
@@ -217,6 +253,8 @@ def friction_columns(
             P, N = _sides(direction(xd[i]), fn)
         for field, value in zip((*FIELDS, *BACKWARDS), (V, P, N, *others), strict=False):
             found[Place("resistances", i, field)] = entry(i, value, size)
+        for k in range(len(r.memory)):
+            found[Place("memory", i, k)] = entry(i, direction(xd[i]), size)
         if r.own is not None:
             for k, value in enumerate(own_parts(r.own, xd[i], direction(xd[i]), fn)[1]):
                 found[Place("laws", i, k)] = entry(i, value, size)

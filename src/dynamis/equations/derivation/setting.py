@@ -274,6 +274,7 @@ def has_rotor_or_friction(s: Setting) -> bool:
         for r in chain.resistances
         for x in (r.viscous, r.viscous_minus, r.plus, r.minus, r.offset)
     ]
+    values += [x.weight for r in chain.resistances for x in r.memory]
     values += [x for m in chain.motors for x in (m.inertia, m.viscous, m.plus, m.minus)]
     return any(values)
 

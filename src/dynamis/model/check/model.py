@@ -217,6 +217,11 @@ def friction(x: Numbers) -> Iterator[Finding]:
                     "at most 0; a constant bias goes into friction.offset"
                 )
                 yield Finding("error" if pair[0] < pair[1] else "warning", where, what, remedy)
+        memory = link.friction.memory
+        for weight in (x.all(memory.weights) or ()) if memory else ():
+            if weight < 0.0:
+                what = f"has a weight {weight:g} in friction.memory: below zero it adds energy"
+                yield Finding("error", where, what, "give weights of at least 0")
 
 
 def constants(x: Numbers) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from ..drive import Drive
 from ..friction import LAWS, Friction
 from ..law import UserLaw, settings
 from ..link import Link
+from ..memory import Memory
 from ..model import FORCES, Model, NamedFrame, Payload
 from ..pose import Pose
 from ..quantity import Expression
@@ -295,7 +296,13 @@ def own_law(kind: str, name: str, constants: Any, laws: Laws) -> Any:
 
 def friction_from_table(table: Any, laws: Laws = NO_LAWS) -> Friction:
     """Friction, the law's constants taken from beside its coefficients."""
-    rows = _table(table, "friction")
+    rows = dict(_table(table, "friction"))
+    if "memory" in rows:
+        memory = check_keys(rows["memory"], keys(Memory), "friction.memory")
+        for key in keys(Memory):
+            if key not in memory:
+                raise ModelError(f"friction.memory has no {key}, expected radii and weights")
+        rows["memory"] = Memory(**memory)
     law = rows.get("law", Friction.law)
     known = LAWS.get(law) if isinstance(law, str) else ()
     if known is None:

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import ModelError, shown
 from ...model.closure import CLOSURE_COLUMNS, Closure, closure_texts
 from ...model.closure import KINDS as CLOSURES
 from ...model.drive import ELASTIC, Drive
 from ...model.friction import CONSTANTS, LAWS, Friction
 from ...model.link import Link
+from ...model.memory import Memory
 from ...model.model import Model
 from ...model.pose import Pose
 from ...model.schema import UNITS, schema
@@ -268,6 +270,23 @@ def _law_name(part: Link, model: Model) -> str:
     return OWN if part.friction.own is not None else str(part.friction.law)
 
 
+def _memory_text(part: Link, model: Model) -> str:
+    memory = part.friction.memory
+    return "" if memory is None else memory.text
+
+
+def _memory(part: Link, text: str, model: Model) -> Link:
+    """Elements as WEIGHT at RADIUS, with commas between."""
+    if text == _memory_text(part, model):
+        return part
+    pairs = [x.split(" at ") for x in text.split(",") if x.strip()]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ModelError(f"memory is {shown(text)}, expected elements such as 0.5 at 0.001")
+    weights, radii = ([x[k].strip() for x in pairs] for k in (0, 1))
+    memory = Memory(radii, weights) if pairs else None
+    return replace(part, friction=replace(part.friction, memory=memory))
+
+
 def _drive(part: Link, text: str, model: Model) -> Link:
     return replace(part, drive=None if text == NONE else part.drive or Drive())
 
@@ -316,6 +335,7 @@ BODY: Mapping[str, Mapping[str, Any]] = {
     "com_factor": {"when": lambda x, _: x.com_factor is not None},
     "linear": {"when": lambda x, _: x.linear is not None, "many": True},
 }
+FRICTION: Mapping[str, Mapping[str, Any]] = {"memory": {"get": _memory_text, "put": _memory}}
 DRIVE: Mapping[str, Mapping[str, Any]] = {
     "gear": {"when": _geared},
     "lead": {"when": _screw, "put": _lead},
@@ -340,7 +360,7 @@ LINK: Mapping[str, Sequence[PartField]] = {
     ],
     "Friction": [
         PartField("friction.law", "law", options=lambda _: (*LAWS, OWN), get=_law_name, put=_law),
-        *schema_fields(Friction, {}, "friction."),
+        *schema_fields(Friction, FRICTION, "friction."),
         *(
             PartField(f"friction.constants.{name}", own.heading, when=partial(_has_constant, name))
             for name, own in CONSTANTS.items()

@@ -1,0 +1,84 @@
+"""Laws that compensate friction with memory follow it from sample to sample."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.robot.arm import Arm
+from dynamis.spatial.functions import MATH
+
+MEMORY = dy.Memory((1e-3, 1e-2), (3.0, 5.0))
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def arm(**friction) -> dy.Robot:
+    return dy.load("planar-2link").with_friction(**{"viscous": 0.5, "coulomb": 1.0} | friction)
+
+
+MOVE = dy.trajectory.via(np.array([[0, 0], [0.05, -0.04], [0.03, -0.01], [0.06, -0.05]]),
+                         [0.0, 0.4, 0.7, 1.1])  # fmt: skip
+LAWS = {
+    "feed-forward": dy.control.FeedForward(400.0, 40.0),
+    "computed torque": dy.control.ComputedTorque(400.0, 40.0),
+    "point to point": dy.control.PointToPoint(400.0, 40.0, friction="measured"),
+    "task space": dy.control.TaskSpace(400.0, 40.0, task="position"),
+}
+
+
+def error(law, **options):
+    robot = arm(memory=MEMORY)
+    run = dy.simulate(robot, 1.4, q0=[0, 0], controller=law, reference=MOVE, check_step=False,
+                      **options)  # fmt: skip
+    return np.abs(run.q - MOVE(run.t)[0]).max()
+
+
+@pytest.mark.parametrize("name", ["feed-forward", "computed torque"])
+def test_the_error_is_a_fraction_of_that_without(name):
+    with_memory = error(LAWS[name])
+    for other in (arm(), arm(coulomb=1.0 + sum(MEMORY.weights))):
+        assert with_memory < 0.1 * error(replace(LAWS[name], model=other))
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_models_without_memory_have_no_state_of_it(law):
+    for robot, sizes in ((arm(), 0), (arm(memory=MEMORY), 8)):
+        scalar = Arm(robot.chain, MATH)
+        sample = dy.control.Sample(0.0, [0.1, 0.2], [0.0, 0.0], SimpleNamespace())
+        assert len(law.start(scalar, sample).get("memory", [])) == sizes
+
+
+def test_elements_of_an_arm_follow_and_slip():
+    robot = arm(memory=MEMORY)
+    scalar = Arm(robot.chain, MATH)
+    state = scalar.relaxed_memory([0.1, 0.2])
+    assert state == [0.0] * 4 + [0.1, 0.1, 0.2, 0.2]
+    state = scalar.follow_memory(state, [0.105, 0.1995])
+    np.testing.assert_allclose(state[:4], [1e-3, 5e-3, -5e-4, -5e-4], rtol=1e-12)
+    still = scalar.friction_torque([0.0, 0.0], state)
+    np.testing.assert_allclose(still, [3.0 + 2.5, -1.5 - 0.25], rtol=1e-12)
+    largest = scalar.friction_torque([1.0, -1.0])
+    np.testing.assert_allclose(largest, [0.5 + 1.0 + 8.0, -9.5], rtol=1e-12)
+
+
+def test_none_compensates_nothing():
+    law = dy.control.FeedForward(400.0, 40.0, friction="none")
+    sample = dy.control.Sample(0.0, [0.1, 0.2], [0.0, 0.0], SimpleNamespace())
+    assert law.start(Arm(arm(memory=MEMORY).chain, MATH), sample) == {}
+    assert error(law) > 0.01
+
+
+def test_a_closed_mechanism_with_memory_in_passive_joints():
+    robot = dy.load("five-bar").with_friction(0.02, 0.0, memory=dy.Memory(1e-2, 0.3))
+    drives = list(robot.active)
+    start = robot.home[drives]
+    move = dy.trajectory.quintic(start, start + np.array([0.05, -0.05]), 0.5)
+    found = []
+    for model in (robot, robot.with_friction(0.02, 0.0)):
+        law = dy.control.ComputedTorque(400.0, 40.0, model=model)
+        run = dy.simulate(robot, 0.6, q0=robot.home, controller=law, reference=move,
+                          check_step=False)  # fmt: skip
+        found.append(np.abs(run.q[:, drives] - move(run.t)[0]).max())
+    assert found[0] < 0.2 * found[1]
