@@ -14,7 +14,7 @@ from dynamis.identify.feasible import physical, pseudo_inertias
 from dynamis.identify.frictions import FRICTIONS
 from dynamis.identify.information import condition, information, joined, ordinary, weighted
 from dynamis.identify.processing import Processing, lowpass, prepare
-from dynamis.identify.unknowns import unknowns
+from dynamis.identify.unknowns import Unknowns, unknowns
 from tests.thorough import thorough_but
 
 from .motions import arm, coupled, log_of, series
@@ -208,9 +208,29 @@ def left_of(log, predicted):
     return f"{100 * np.linalg.norm(log.tau - predicted) / np.linalg.norm(log.tau):.2f} %"
 
 
-def test_a_robot_that_is_not_the_validated_model_says_so(tmp_path):
-    robot = coupled()
+def motors_that_rub():
+    """An arm whose motors have viscous friction of their own, by the law of their joints."""
+    rooted = arm(law="smooth", velocity=0.01, ratio=2.0)
+    drive = dy.Drive(gear=10.0, viscous=0.02, rotor_inertia=1e-4)
+    links = tuple(replace(link, drive=drive) for link in rooted.model.links)
+    return dy.Robot(replace(rooted.model, links=links))
+
+
+@pytest.mark.parametrize("friction", ["grotjahn", "loaded-grotjahn", "thermal"])
+@pytest.mark.parametrize("robot", [motors_that_rub(), coupled()], ids=["own", "coupled"])
+def test_motors_that_rub_hand_over_the_validated_model(robot, friction):
+    """The ratio of a root or slope to viscous friction is that of joint and motor together."""
     log = log_of(robot)
+    log = replace(log, temperature=30.0 + np.outer(np.linspace(0, 20, len(log)), [1.0, 0.5]))
+    found = dy.identify(robot, log, friction=friction, held_out=False)
+    assert not [f.what for f in found.findings if f.where == "robot handed over"]
+    assert found.training[0].relative_error_overall < 0.03
+
+
+def test_a_robot_that_is_not_the_validated_model_says_so(tmp_path, monkeypatch):
+    robot = arm(law="smooth", velocity=0.01, ratio=2.0)
+    log = log_of(robot)
+    monkeypatch.setattr(Unknowns, "_with_friction", lambda _, link, *__: link)  # no root
     found = dy.identify(robot, log, friction="grotjahn", held_out=False)
     (said,) = (f for f in found.robot.check() if f.where == "robot handed over")
     own = left_of(log, found.predict(log))

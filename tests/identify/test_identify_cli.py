@@ -13,10 +13,11 @@ from dynamis.cli.logs import pairs, span
 from dynamis.cli.printing import in_terminal
 from dynamis.errors import OptionError
 from dynamis.identify.estimate import Estimate
+from dynamis.identify.unknowns import Unknowns
 from dynamis.lazy import install_command
 
 from ..logs.test_bags import NUMBERS, STATE, numbers, state, store, write
-from .motions import coupled, log_of
+from .motions import arm, log_of
 
 FRICTION = dy.Friction(viscous=0.5, coulomb=(1.0, -1.0))
 PLAIN = ["--estimator", "weighted"]
@@ -153,11 +154,12 @@ def test_an_arm_that_cannot_be_built_is_found(capsys, monkeypatch):
     )
 
 
-def test_a_robot_that_is_not_the_validated_model_is_said_last(capsys, tmp_path):
-    arm = coupled()
-    arm.save(tmp_path / "coupled.toml")
-    log_of(arm).save(tmp_path / "rubbing.npz")
-    words = ["identify", str(tmp_path / "coupled.toml"), str(tmp_path / "rubbing.npz")]
+def test_a_robot_that_is_not_the_validated_model_is_said_last(capsys, tmp_path, monkeypatch):
+    rooted = arm(law="smooth", velocity=0.01, ratio=2.0)
+    rooted.save(tmp_path / "rooted.toml")
+    log_of(rooted).save(tmp_path / "rubbing.npz")
+    monkeypatch.setattr(Unknowns, "_with_friction", lambda _, link, *__: link)  # no root
+    words = ["identify", str(tmp_path / "rooted.toml"), str(tmp_path / "rubbing.npz")]
     words += ["--friction", "grotjahn"]
     assert main([*words, "--save", str(tmp_path / "arm.toml")]) == 0
     said = capsys.readouterr().err

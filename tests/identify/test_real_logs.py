@@ -105,6 +105,7 @@ def test_tx40_last_third(tx40):
     assert found.held_out.filtered(20.0).moving().relative_error_overall < 0.056
     assert found.training[0].filtered(20.0).moving().relative_error_overall < 0.0483
     assert found.is_physical
+    assert not [f for f in found.findings if f.where == "robot handed over"]
 
 
 @pytest.fixture(scope="module")

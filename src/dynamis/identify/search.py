@@ -29,6 +29,7 @@ VELOCITIES = "velocities"
 DELAY = "delay of the torque"
 NEAREST = f"within {100 * ALIKE:.0f} % of the least, nearest to what the motion suggests"
 SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least and not surely worse"
+REST = f"without sharp signs, which miss over {100 * AS_GOOD:.0f} % more of the torque as logged"
 LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
 FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
 MOVES = 3  # of the cut-off at last
@@ -344,9 +345,11 @@ class Search:
     ) -> None:  # fmt: skip
         """The choices of law and rotors, with what the others give."""
         same = [(str(m), s.filtered) for s, m, r in found if r == rotors and m is not law]
-        least = min(s.filtered for s, *_ in found)
+        least = min(s.filtered for s, *_ in _as_logged(found))
         if same:
             why = "" if score.filtered <= least else SIMPLEST
+            if min(s.filtered for s, *_ in found) < least:
+                why = ", ".join(x for x in (why, REST) if x)
             others = tuple(sorted(same, key=lambda x: x[1]))
             self.choices.append(
                 Choice("friction", str(law), score.filtered, others, "filtered", why)
@@ -363,11 +366,22 @@ Tried = tuple[Score, FrictionModel, bool | None]
 
 
 def _simplest(found: Sequence[Tried]) -> Tried:
-    """Of those within 5 % of the best and not surely worse the one with the fewest unknowns."""
+    """Of those within 5 % of the best and not surely worse the one with the fewest unknowns.
+
+    Of a law with a sharp sign also of the torque as logged: it is wrong at rest and where joints
+    turn back, of which the rows that are fitted have little.
+    """
+    found = _as_logged(found)
     best = min(found, key=lambda x: x[0].filtered)[0]
     near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * best.filtered]
     near = [x for x in near if not x[0].surely_worse(best)]
     return min(near, key=lambda x: (len(x[0].x), x[0].filtered))
+
+
+def _as_logged(found: Sequence[Tried]) -> list[Tried]:
+    """Without laws of a sharp sign beyond 5 % of the least error of the torque as logged."""
+    least = min(x[0].error for x in found)
+    return [x for x in found if x[1].law == "smooth" or x[0].error <= (1.0 + AS_GOOD) * least]
 
 
 @dataclass(frozen=True)

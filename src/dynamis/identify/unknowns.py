@@ -264,21 +264,31 @@ class Unknowns:
             return robot
         names = robot.model.joint_names
         links = [
-            self._with_friction(link, names.index(link.joint_name), x)
+            self._with_friction(link, names.index(link.joint_name), x, full)
             if link.joint_name in names
             else link
             for link in robot.model.links
         ]
         return robot._with_model(links=tuple(links))
 
-    def _with_friction(self, link: Link, joint: int, x: np.ndarray) -> Link:
-        """A link with the root, the slope by temperature and the load of its joint among x."""
+    def _with_friction(self, link: Link, joint: int, x: np.ndarray, full: np.ndarray) -> Link:
+        """A link with the root, the slope by temperature and the load of its joint among x.
+
+        Root and slope are ratios of the viscous friction of joint and motor together.
+        """
         root, slope, load = (self._of_joint(kind, joint, x) for kind in ("root", "thermal", "load"))
         friction = link.friction
-        if root is not None:
-            friction = _with_root(friction, root)
-        if slope is not None and (viscous := float(friction.viscous)) > 0.0:  # type: ignore[arg-type]
-            friction = replace(friction, temperature_slope=slope / viscous)
+        if root is not None or slope is not None:
+            viscous = float(full[self.full_names.index(f"{link.joint_name}.viscous")])
+            if abs(viscous) <= LEAST_VISCOUS:
+                more = LEAST_VISCOUS - viscous
+                friction = replace(friction, viscous=friction.viscous + more)  # type: ignore[operator]
+                viscous = LEAST_VISCOUS
+            if root is not None:
+                constants = {**friction.constants, "ratio": root / viscous}
+                friction = replace(friction, constants=constants)
+            if slope is not None and viscous > 0.0:
+                friction = replace(friction, temperature_slope=slope / viscous)
         if load is not None and load > 0.0:
             drive = link.drive and replace(link.drive, efficiency=1.0)  # found, not assumed
             return replace(link, friction=replace(friction, load=load), drive=drive)
@@ -311,15 +321,6 @@ def reference_temperatures(robot: "Robot") -> list[float]:
     model = robot.model
     own = {str(x.joint_name): x.friction.reference_temperature for x in model.links}
     return [float(resolve(own[name], model.values)) for name in robot.joint_names]
-
-
-def _with_root(friction: Friction, root: float) -> Friction:
-    """viscous qd + root |qd|^(1/3) as a law: the root is a ratio of the viscous coefficient."""
-    small = abs(friction.viscous) <= LEAST_VISCOUS
-    viscous = LEAST_VISCOUS if small else friction.viscous
-    return replace(
-        friction, viscous=viscous, constants={**friction.constants, "ratio": root / viscous}
-    )
 
 
 def _plain_friction(robot: "Robot") -> np.ndarray:
@@ -506,7 +507,13 @@ def _friction_kinds(link: Link, friction: FrictionModel) -> list[str]:
 def _coefficients(
     robot: "Robot", joint_name: str, joint: int, kinds: Sequence[str], parameters: _Parameters
 ) -> Iterator[Unknown]:
-    """Friction of one joint by kinds, and that of its motor where motors are coupled."""
+    """Friction of one joint by kinds, and that of its motor where motors are coupled.
+
+    A motor rubs by the law of its joint, with the ratio of its root to viscous friction: where
+    both rub by themselves no root is sought, which no robot could have.
+    """
+    if f"{joint_name}.motor_viscous" in parameters:
+        kinds = [kind for kind in kinds if kind != "root"]
     for start in (f"{joint_name}.", f"{joint_name}.motor_"):
         for kind in kinds:
             name = f"{start}{kind}"
