@@ -313,7 +313,7 @@ class _Fit:
         """Full parameters after a Gauss-Newton step: among physical ones if it began there."""
         unknowns, size = self.unknowns, len(change)
         free = full + np.linalg.pinv(unknowns.group) @ change
-        signed = (unknowns.group @ free)[unknowns.of_kind("viscous", "coulomb", "rotor")]
+        signed = (unknowns.group @ free)[unknowns.of_kind("viscous", "coulomb", "memory", "rotor")]
         links = physical(links_of(free, len(unknowns.robot.model.links)))
         if not within or (links.all() and (signed >= 0.0).all()):
             return free

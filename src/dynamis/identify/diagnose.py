@@ -569,7 +569,7 @@ def driving_friction(
     unknowns: Unknowns, x: np.ndarray, covariance: np.ndarray, rows: Excerpt
 ) -> Iterator[Finding]:
     """Joints whose friction, fitted without constraints, feeds power in: a torque's wrong sign."""
-    columns = unknowns.of_kind("viscous", "viscous-", "root", "coulomb")
+    columns = unknowns.of_kind("viscous", "viscous-", "root", "coulomb", "memory")
     columns = np.array([k for k in columns if unknowns.joints[k] in unknowns.logged], dtype=int)
     if not len(columns):
         return

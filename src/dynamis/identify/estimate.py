@@ -32,7 +32,7 @@ from .processing import (
 from .repeats import MOSTLY, repeated
 from .scatter import NOISE, sentence
 from .search import Choice
-from .unknowns import BESIDE_ROBOT, RIGID, Unknowns
+from .unknowns import BESIDE_ROBOT, NOT_NEGATIVE, RIGID, Unknowns
 from .verdict import Comparison, Verdict, compared, coulomb_torques, validated
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ class Estimate:
     @cached_property
     def friction_physical(self) -> bool:
         """Whether no friction feeds power in, and no rotor has negative inertia."""
-        signed = self.unknowns.of_kind("viscous", "viscous-", "coulomb", "load", "rotor")
+        signed = self.unknowns.of_kind(*NOT_NEGATIVE, "rotor")
         return bool((self.values[signed] >= -1e-9).all())
 
     @property
@@ -533,7 +533,7 @@ class Rows(NamedTuple):
 
 
 BESIDES = (*RIGID, "load")
-CURVE = ("viscous", "viscous-", "root", "coulomb", "offset", "friction law")  # by velocity alone
+CURVE = ("viscous", "viscous-", "root", "coulomb", "memory", "offset", "friction law")
 
 
 def fitted_rows(estimate: Estimate) -> list[Rows]:

@@ -131,6 +131,25 @@ def estimator_named(name: Any) -> Callable[[FitProblem], Found]:
     return ESTIMATORS[name]
 
 
+def with_bounds(
+    wanted: Unknowns, motions: Sequence[Samples], known: np.ndarray | None = None
+) -> tuple[Unknowns, np.ndarray | None]:
+    """Unknowns and what of them is fixed: loads as `with_loads`, weights of memory not below zero.
+
+    Of elements with memory those that least squares give a negative weight have none.
+    """
+    wanted, known = with_loads(wanted, motions, known)
+    memory = wanted.of_kind("memory")
+    fixed = np.full(len(wanted), np.nan) if known is None else known.copy()
+    for _ in range(len(memory)):
+        x = completed(weighted(information(motions, wanted, known=fixed)).x, fixed)
+        below = memory[x[memory] < 0.0]
+        if not len(below):
+            break
+        fixed[below] = 0.0
+    return wanted, None if np.isnan(fixed).all() else fixed
+
+
 def with_loads(
     wanted: Unknowns, motions: Sequence[Samples], known: np.ndarray | None = None
 ) -> tuple[Unknowns, np.ndarray | None]:

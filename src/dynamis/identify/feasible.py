@@ -19,7 +19,7 @@ from ..model.parameters import coulomb_pairs
 from ..model.places import Place
 from ..spatial.inertia import from_linear, pseudo_inertia
 from .information import Information
-from .unknowns import BESIDE_ROBOT, Unknowns
+from .unknowns import BESIDE_ROBOT, NOT_NEGATIVE, Unknowns
 
 # When ten numbers are a body: the pseudo-inertia is positive semidefinite (Wensing 2018).
 # P is the integral of [r; 1][r; 1]^T dm, so a distribution of mass exists exactly if P >= 0.
@@ -107,7 +107,7 @@ def feasible(
 
 def friction_alone(info: Information, weights: np.ndarray, unknowns: Unknowns) -> np.ndarray:
     """Friction that feeds no power in, where the bodies are known and have no columns."""
-    signed = unknowns.of_kind("viscous", "viscous-", "coulomb", "load")
+    signed = unknowns.of_kind(*NOT_NEGATIVE)
     low = np.full(len(unknowns), -np.inf)
     low[signed] = 0.0
     R = info.stacked(weights)

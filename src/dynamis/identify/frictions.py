@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import check_fields, checked, choice, is_word, strict
 from ..errors import OptionError, did_you_mean
 from ..model.friction import LAWS, sides
+from ..model.memory import Memory
 from ..model.quantity import resolve
 from ..spatial.functions import MATH
 
@@ -24,8 +25,10 @@ class FrictionModel:
     differ: coulomb+ = coulomb + offset, coulomb- = -coulomb + offset while the joint moves. `root`
     multiplies |qd|^(1/3) (Grotjahn 2001), `load` the size of the torque that the joint transmits
     (`Friction.load`), `thermal` qd times the temperature above the joint's reference, which the log
-    must hold. With `viscous-` viscous friction differs by direction. With `law` None every
-    joint keeps the law it has, one of the user's own too, whose linear constants are sought.
+    must hold. With `viscous-` viscous friction differs by direction; `memory` adds elements that
+    stretch before they slip, of these `radii` (rad or m), or those that the log decides on
+    (`dy.Memory`). With `law` None every joint keeps the law it has, one of the user's own too,
+    whose linear constants are sought, and the radii it has.
     """
 
     name: str
@@ -33,12 +36,20 @@ class FrictionModel:
     columns: tuple[str, ...] = ("viscous", "coulomb", "offset")
     constants: Mapping[str, float] = field(default_factory=dict)
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # tried by "auto"
+    radii: tuple[float, ...] = ()  # of the elements with memory
 
     def __post_init__(self) -> None:
         check_fields(self)
         if self.law is not None:
             choice(self.law, "law", LAWS)
         object.__setattr__(self, "constants", {**self._defaults, **self.constants})
+        if self.radii:
+            Memory(self.radii, [0.0] * len(self.radii))
+            if not self.has_memory:
+                raise OptionError(
+                    f"radii were given, but friction {self.name!r} has no memory",
+                    'add "memory" to its columns',
+                )
 
     @property
     def _defaults(self) -> Mapping[str, float]:
@@ -49,11 +60,35 @@ class FrictionModel:
         """The velocity within which friction changes its sign."""
         return self.constants["velocity"] if self.law == "smooth" else SPEED
 
+    @property
+    def has_memory(self) -> bool:
+        """Whether elements stretch before they slip."""
+        return "memory" in self.columns
+
+    @property
+    def open_radii(self) -> bool:
+        """Whether the log decides on the radii."""
+        return self.law is not None and self.has_memory and not self.radii
+
+    @property
+    def memory(self) -> Memory | None:
+        """The elements of every joint, weights open; of the usual radii where none were chosen."""
+        if self.law is None or not self.has_memory:
+            return None
+        radii = self.radii or USUAL_RADII
+        return Memory(radii, [0.0] * len(radii))
+
+    def with_radii(self, *radii: float) -> "FrictionModel":
+        """The same with elements of these radii."""
+        return replace(self, radii=tuple(sorted(radii)))
+
     @checked
     def described_by(self, robot: "Robot") -> "FrictionModel":
         """With `law` None: the columns that the robot's own friction has besides."""
         sided = any(isinstance(link.friction.viscous, tuple) for link in robot.model.links)
-        more = [*(["viscous-"] if sided else []), *(["load"] if robot.rubs_under_load else [])]
+        memory = any(link.friction.memory is not None for link in robot.model.links)
+        shown = {"viscous-": sided, "load": robot.rubs_under_load, "memory": memory}
+        more = [column for column, has in shown.items() if has]
         return self if self.law is not None else replace(self, columns=(*self.columns, *more))
 
     @checked
@@ -64,7 +99,8 @@ class FrictionModel:
             viscous = link.friction.viscous
             own: dict[str, Any] = {"load": 0.0}
             if self.law is not None:
-                own |= {"law": self.law, "constants": dict(self.constants)}
+                memory = self.memory if link.mimic is None else None
+                own |= {"law": self.law, "constants": dict(self.constants), "memory": memory}
                 if "viscous-" in self.columns:
                     own["viscous"] = sides(viscous)
                 elif isinstance(viscous, tuple):
@@ -82,14 +118,19 @@ class FrictionModel:
     def __str__(self) -> str:
         shown = {k: v for k, v in self.constants.items() if v != self._defaults[k]}
         inside = ", ".join(f"{k} = {v:g}" for k, v in shown.items())
+        if self.radii:
+            radii = "radii = " + " and ".join(f"{x:g}" for x in self.radii)
+            inside = f"{inside}, {radii}" if inside else radii
         return f"{self.name} ({inside})" if inside else self.name
 
 
+RADII = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # rad or m, that the log decides among
+USUAL_RADII = (3e-4, 3e-3)  # of logs that are too short to decide
 SPEED = 0.01  # rad/s or m/s
 TRIED = {"velocity": (0.001, 0.003, 0.01)}
 SLOW = 3.0  # of that speed: slower rows do not tell friction from rest
 ROOTED = ("viscous", "root", "coulomb", "offset")
-FRICTIONS: Mapping[str, FrictionModel] = {
+_STATIC = {
     f.name: f
     for f in (
         FrictionModel("none", columns=()),
@@ -109,6 +150,38 @@ FRICTIONS: Mapping[str, FrictionModel] = {
         FrictionModel("loaded", "smooth", ("viscous", "coulomb", "offset", "load"), grid=TRIED),
         FrictionModel("loaded-grotjahn", "smooth", (*ROOTED, "load"), grid=TRIED),
     )
+}
+
+
+def with_memory(model: FrictionModel) -> FrictionModel:
+    """The same with elements that stretch before they slip, on whose radii the log decides."""
+    name = "memory" if model.name == "smooth" else f"{model.name}-memory"
+    return replace(model, name=name, columns=(*model.columns, "memory"), grid={})
+
+
+def without_memory(model: FrictionModel) -> FrictionModel:
+    """The same without them."""
+    columns = tuple(column for column in model.columns if column != "memory")
+    name = "smooth" if model.name == "memory" else model.name.removesuffix("-memory")
+    return replace(model, name=name, columns=columns, radii=())
+
+
+def simpler_than(model: FrictionModel) -> list[FrictionModel]:
+    """Models of the table with the same law, Coulomb friction and fewer columns."""
+    return [
+        replace(x, constants=model.constants)
+        for x in _STATIC.values()
+        if x.law == model.law and {*x.columns} < {*model.columns} and may_have_memory(x)
+    ]
+
+
+def may_have_memory(model: FrictionModel) -> bool:
+    """Whether elements with memory can be sought beside a law: one with Coulomb friction."""
+    return model.law is not None and "coulomb" in model.columns and not model.has_memory
+
+
+FRICTIONS: Mapping[str, FrictionModel] = _STATIC | {
+    f.name: f for f in map(with_memory, filter(may_have_memory, _STATIC.values()))
 }
 # by "auto", of those that predict about equally well the first
 CHOSEN_AMONG = (

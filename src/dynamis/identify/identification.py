@@ -46,7 +46,7 @@ from .diagnose import (
     worse_with_other_signs,
 )
 from .estimate import Estimate, Validation, handed_over, validation
-from .estimators import FitProblem, Found, estimator_named, with_loads
+from .estimators import FitProblem, Found, estimator_named, with_bounds, with_loads
 from .feasible import SolverError
 from .findings import by_importance, said_once
 from .frictions import SLOW, chosen_among, friction_named
@@ -207,7 +207,7 @@ class Plan:
             slow_estimate(sought, self.slow, self._for_slow(processing)) if self.two_step else None
         )
         known = self._described(sought) if slow is None else slow.known
-        sought, known = with_loads(sought, motions, known)
+        sought, known = with_bounds(sought, motions, known)
         info = information(motions, sought, known=known)
         own = np.asarray(sought.robot.parameters.values, dtype=float)
         problem = FitProblem(motions, sought, info, self.prior, own, known)
@@ -640,7 +640,10 @@ class Parts:
 # Moving slowly, tau = Y_g(q) x_g + friction(qd) + little; what is found there is fixed while the
 # exciting motion shows the rest.
 
-FRICTION = ("viscous", "viscous-", "root", "coulomb", "offset", "friction law", "load", "thermal")
+FRICTION = (
+    *("viscous", "viscous-", "root", "coulomb", "memory", "offset", "friction law", "load"),
+    "thermal",
+)
 GENTLE = 0.5  # rad/s^2 or m/s^2: rows that accelerate more are no slow motion
 LEAST = 0.2  # share of the rows that must be slow
 RESTING = 10.0 * STILL  # rad or m: a joint that moves less only sticks

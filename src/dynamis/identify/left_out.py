@@ -5,7 +5,7 @@ with the motion: they are computed once, at those instants. Friction changes fas
 turns round: its columns pass the filter at full rate, and they alone change from law to law.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from ..lazy import cached_property
 from ..logs.log import Log
 from .information import completed, joint_weights
 from .processing import DENSE, Processing, Samples, prepare
-from .unknowns import LARGEST_LOAD, RIGID, Unknowns
+from .unknowns import LARGEST_LOAD, LAW_CONSTANTS, RIGID, Unknowns
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -27,6 +27,7 @@ ROWS = 3000  # instants that are compared, at least and at most twice as many, w
 ROUNDS = 3  # of weights of the joints
 RIDGE = 1e-11  # of a column's square: directions that the motion does not show stay small
 ALIKE = 100.0  # rows whose errors count as one
+FAINT = 1e-2  # of what a joint leaves: less differs by chance
 SURE = 4.0  # standard deviations over blocks, by which one model is worse than another
 ENOUGH = 3.0  # rows per unknown that a search needs
 
@@ -104,6 +105,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.q)
 
+    def regressor(self, unknowns: Unknowns) -> np.ndarray:
+        """Columns of the unknowns, unfiltered, (k, n, m)."""
+        u = [stretch.dense.deflection(unknowns)[0][stretch.at] for stretch in self.stretches]
+        motion = self.q, self.qd, self.qdd
+        return unknowns.regressor(*motion, self.temperature, np.concatenate(u))
+
     def friction(
         self, unknowns: Unknowns, load: Sequence[np.ndarray | None]
     ) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
@@ -112,7 +119,8 @@ class Rows:
         for stretch, own in zip(self.stretches, load, strict=True):
             dense, at = stretch.dense, stretch.at
             rows = slice(stretch.first, stretch.first + len(at))
-            entries = [*unknowns.friction_columns(dense.qd, dense.temperature, own)]
+            deflection = dense.deflection(unknowns)[0]
+            entries = [*unknowns.friction_columns(dense.qd, dense.temperature, own, deflection)]
             if not entries:
                 continue
             low = dense.low_passed(np.stack([column for *_, column in entries], axis=1))
@@ -173,11 +181,28 @@ class Score:
     x: np.ndarray
     unknowns: Unknowns
     blocks: np.ndarray
+    left: np.ndarray  # squares of every block and joint, filtered (B, n)
 
     def surely_worse(self, other: "Score") -> bool:
         """Whether it leaves more than another, by many standard deviations over the blocks."""
-        more = self.blocks - other.blocks
-        return float(more.sum()) > SURE * float(more.std(ddof=1)) * len(more) ** 0.5
+        return _surely_positive(self.blocks - other.blocks)
+
+    def by_joint(self, other: "Score") -> np.ndarray:
+        """How much less is left than by another, as logarithms: means over joints, (B,).
+
+        Joints count alike, however small their torque.
+        """
+        little = FAINT * other.left.mean(axis=0) + 1e-300
+        return 0.5 * np.log((other.left + little) / (self.left + little)).mean(axis=1)
+
+    def surely_better_by_joint(self, other: "Score") -> bool:
+        """Whether joint by joint less is left than by another, surely."""
+        return _surely_positive(self.by_joint(other))
+
+
+def _surely_positive(more: np.ndarray) -> bool:
+    """Whether a sum over blocks is many standard deviations above zero."""
+    return float(more.sum()) > SURE * float(more.std(ddof=1)) * len(more) ** 0.5
 
 
 class LeftOut:
@@ -202,42 +227,60 @@ class LeftOut:
         `start`, or from a fit without it.
         """
         loads = unknowns.of_kind("load")
-        if not len(loads):
-            return self._score(unknowns, known)
-        fixed = np.full(len(unknowns), np.nan) if known is None else known.copy()
-        if start is None:
+        if len(loads) and start is None:
+            fixed = _open(unknowns, known)
             fixed[loads] = 0.0
-            start = self._score(unknowns, fixed)
+            start = self._score(self._squares(unknowns), unknowns, fixed)
             if start is None:
                 return None
-        values = dict(zip(start.unknowns.names, start.x, strict=True))
-        rigid = np.array([values.get(name, 0.0) for name in unknowns.names])
-        fixed[loads] = np.nan if known is None else known[loads]
-        unknowns = replace(unknowns, rigid=rigid)
-        found = self._score(unknowns, fixed)
-        if found is None:
-            return None
-        absurd = loads[(found.x[loads] < 0.0) | (found.x[loads] > LARGEST_LOAD)]
-        fixed[absurd] = 0.0
-        return self._score(unknowns, fixed) if len(absurd) else found
+        if len(loads) and start is not None:
+            unknowns = _with_torque_of(unknowns, start)
+        return self._score(self._squares(unknowns), unknowns, _open(unknowns, known))
 
-    def _score(self, unknowns: Unknowns, known: np.ndarray | None) -> Score | None:
-        free = np.ones(len(unknowns), bool) if known is None else np.isnan(known)
+    def elements(
+        self, unknowns: Unknowns, start: Score, known: np.ndarray | None = None
+    ) -> "Callable[[Sequence[float], Sequence[str]], Score | None]":
+        """Scores of unknowns with memory, of elements of some radii and some kinds of friction.
+
+        Columns are computed once; friction under load takes the rigid torque from `start`.
+        """
+        unknowns = _with_torque_of(unknowns, start)
+        squares, elements = self._squares(unknowns), unknowns.elements
+
+        def score(radii: Sequence[float], columns: Sequence[str]) -> Score | None:
+            fixed = _open(unknowns, known)
+            fixed[elements.unknowns[~np.isin(elements.radii, radii)]] = 0.0
+            fixed[~np.isin(unknowns.kinds, [*columns, "memory", *RIGID, *LAW_CONSTANTS])] = 0.0
+            return self._score(squares, unknowns, fixed)
+
+        return score
+
+    def _score(
+        self, squares: tuple[np.ndarray, np.ndarray], unknowns: Unknowns, fixed: np.ndarray
+    ) -> Score | None:
+        """The score of sums of squares; what is `fixed` (m,) grows by what no joint can have."""
         rows = self.rows.weight.any(axis=1).sum()
-        if rows * unknowns.rows < ENOUGH * free.sum() or len(self._cuts) < 2:
+        if rows * unknowns.rows < ENOUGH * np.isnan(fixed).sum() or len(self._cuts) < 2:
             return None
-        fitted, compared = self._squares(unknowns)
-        weights, x = np.ones(unknowns.rows), np.zeros(len(unknowns))
-        counted = np.maximum((self.rows.weight > 0.0).sum(axis=0), 1)
-        whole = fitted.sum(axis=0)
-        for _ in range(ROUNDS):
-            x = _solved(whole, weights, known)
-            weights = joint_weights(np.sqrt(_left(whole, x) / counted))
+        fitted, compared = squares
+        whole, counted = fitted.sum(axis=0), np.maximum((self.rows.weight > 0.0).sum(axis=0), 1)
+        loads, memory = unknowns.of_kind("load"), unknowns.of_kind("memory")
+        while True:
+            weights, x = np.ones(unknowns.rows), np.zeros(len(unknowns))
+            for _ in range(ROUNDS):
+                x = _solved(whole, weights, fixed)
+                weights = joint_weights(np.sqrt(_left(whole, x) / counted))
+            absurd = [loads[(x[loads] < 0.0) | (x[loads] > LARGEST_LOAD)], memory[x[memory] < 0.0]]
+            absurd = np.concatenate(absurd)
+            if not len(absurd):
+                break
+            fixed[absurd] = 0.0
         ridge = _prior(whole, weights, x, counted.sum())
-        each = [_solved(whole - one, weights, known, ridge) for one in fitted]
-        error, filtered = (_relative(parts, each) for parts in (compared, fitted))
+        each = [_solved(whole - one, weights, fixed, ridge) for one in fitted]
+        left = [_left_out(parts, each) for parts in (compared, fitted)]
+        error, filtered = map(_relative, left, (compared, fitted))
         roots = [float(np.sqrt(squares.sum())) for squares in (error, filtered)]
-        return Score(roots[0], roots[1], x, unknowns, filtered)
+        return Score(roots[0], roots[1], x, unknowns, filtered, left[1])
 
     def delay(self, found: Score, rotors: Unknowns) -> tuple[float, float]:
         """Seconds by which the torque follows the motion, and their standard deviation.
@@ -251,7 +294,8 @@ class LeftOut:
         for stretch, load in zip(rows.stretches, self._loads(unknowns), strict=True):
             dense, at = stretch.dense, stretch.at
             torque = unknowns.torque(found.x, dense.q, dense.qd, dense.qdd, RIGID)
-            for k, joint, column in unknowns.friction_columns(dense.qd, dense.temperature, load):
+            warm, deflection = dense.temperature, dense.deflection(unknowns)[0]
+            for k, joint, column in unknowns.friction_columns(dense.qd, warm, load, deflection):
                 torque[:, joint] += found.x[k] * column
             changes = np.gradient(torque, dense.t, axis=0)
             rate[stretch.first : stretch.first + len(at)] = dense.low_passed(changes)[at]
@@ -272,7 +316,7 @@ class LeftOut:
     def _columns(self, unknowns: Unknowns) -> tuple[np.ndarray, np.ndarray]:
         """Y (k, n, m) and the filtered torque (k, n)."""
         rows = self.rows
-        Y = unknowns.regressor(rows.q, rows.qd, rows.qdd, rows.temperature)
+        Y = rows.regressor(unknowns)
         if self.alone:
             rigid = unknowns.of_kind(*RIGID)
             Y[..., np.setdiff1d(np.arange(len(unknowns)), rigid)] = 0.0
@@ -295,7 +339,7 @@ class LeftOut:
         """Sums of squares of [Y tau] as fitted and as compared, (blocks, n, m + 1, m + 1)."""
         rows, m = self.rows, len(unknowns)
         if not self.alone:
-            Y = unknowns.regressor(rows.q, rows.qd, rows.qdd, rows.temperature)
+            Y = rows.regressor(unknowns)
             fixed = unknowns.fixed_torque(rows.q, rows.qd)
             return _both(Y, rows.tau - fixed, rows.logged - fixed, rows.weight, self._cuts)
         rigid, places = self._rigid_of(unknowns), np.append(unknowns.of_kind(*RIGID), m)
@@ -332,11 +376,22 @@ class LeftOut:
         for known in self._rigid:
             if (part := known.part(parameters)) is not None:
                 return part
-        Y = unknowns.regressor(rows.q, rows.qd, rows.qdd, rows.temperature)[..., rigid]
+        Y = rows.regressor(unknowns)[..., rigid]
         fixed = unknowns.fixed_torque(rows.q, rows.qd)
         squares = _both(Y, rows.tau - fixed, rows.logged - fixed, rows.weight, self._cuts)
         self._rigid.append(Rigid(tuple(parameters), Y, squares))
         return self._rigid[-1]
+
+
+def _open(unknowns: Unknowns, known: np.ndarray | None) -> np.ndarray:
+    """What is known beforehand, NaN for the others, (m,)."""
+    return np.full(len(unknowns), np.nan) if known is None else known.copy()
+
+
+def _with_torque_of(unknowns: Unknowns, start: Score) -> Unknowns:
+    """Unknowns whose friction under load grows with the rigid torque of another score."""
+    values = dict(zip(start.unknowns.names, start.x, strict=True))
+    return replace(unknowns, rigid=np.array([values.get(name, 0.0) for name in unknowns.names]))
 
 
 def _both(
@@ -359,10 +414,14 @@ def _left(squares: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.maximum(np.einsum("a,jab,b->j", signed, squares, signed), 0.0)
 
 
-def _relative(parts: np.ndarray, each: Sequence[np.ndarray]) -> np.ndarray:
-    """Squares that the unknowns of every block leave of its torque, next to all torque, (B,)."""
-    left = [float(_left(part, x).sum()) for part, x in zip(parts, each, strict=True)]
-    return np.array(left) / max(float(parts[:, :, -1, -1].sum()), 1e-300)
+def _left_out(parts: np.ndarray, each: Sequence[np.ndarray]) -> np.ndarray:
+    """Squares that the unknowns of every block leave of its torque, (B, n)."""
+    return np.stack([_left(part, x) for part, x in zip(parts, each, strict=True)])
+
+
+def _relative(left: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """The squares that are left, next to all torque, (B,)."""
+    return left.sum(axis=1) / max(float(parts[:, :, -1, -1].sum()), 1e-300)
 
 
 def _prior(squares: np.ndarray, weights: np.ndarray, x: np.ndarray, rows: int) -> float:

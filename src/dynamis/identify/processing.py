@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, csd, sosfiltfilt, welch
 
@@ -17,8 +18,10 @@ from ..arguments import checked, choice, is_word, number, strict, whole
 from ..errors import ClosureError, OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..logs.checks import without_spikes
-from ..logs.log import Log, interpolated, stretches
+from ..logs.log import Log, stretches
+from ..model.quantity import resolve
 from ..robot.closing import refuse_undriven
+from .stops import deflections
 from .unknowns import Unknowns, reference_temperatures
 
 if TYPE_CHECKING:
@@ -72,6 +75,7 @@ class Samples:
     temperature: np.ndarray | None = None
     passed: float = 0.5  # cycles per row kept, above which the filter leaves nothing
     columns: Any = field(default_factory=lambda: slice(None))
+    _deflection: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -88,6 +92,25 @@ class Samples:
             return values
         return sosfiltfilt(self.parallel, values, axis=0, padlen=min(len(values) - 1, pad))
 
+    def deflection(self, unknowns: Unknowns) -> tuple[np.ndarray, np.ndarray]:
+        """That of elements with memory, of their radii, (N, k); rows that tell it, (N, rows) bool.
+
+        Rows before an element slips depend on how it began. Of one that never slips all rows tell:
+        how it began looks like an offset.
+        """
+        elements = unknowns.elements
+        key = (*elements.joints, *elements.radii)
+        if key not in self._deflection:
+            self._deflection.clear()
+            self._deflection[key] = elements.along(self.q)
+        u, known = self._deflection[key]
+        told = np.ones(self.weight.shape, dtype=bool)
+        for joint, own in zip(elements.joints, known.T, strict=True):
+            row = unknowns.row_of(int(joint))
+            if own.any():  # a passive joint's friction is in every row
+                told[:, slice(None) if row is None else slice(row, row + 1)] &= own[:, None]
+        return u, told
+
     def blocks(
         self, unknowns: Unknowns, filtered: bool = True
     ) -> "Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]":
@@ -101,17 +124,18 @@ class Samples:
         margin = self.settle if filtered and self.parallel is not None else 0
         step = max(BLOCK * every // max(1, every // 4), 4 * margin)
         step -= step % every
+        deflection, told = self.deflection(unknowns)
         for first in range(0, len(self), step):
             last = min(first + step, len(self))
             low, high = max(0, first - margin), min(len(self), last + margin)
             cut = slice(low, high)
             warm = None if self.temperature is None else self.temperature[cut]
-            Y = unknowns.regressor(self.q[cut], self.qd[cut], self.qdd[cut], warm)
+            Y = unknowns.regressor(self.q[cut], self.qd[cut], self.qdd[cut], warm, deflection[cut])
             tau = self.tau[cut] - unknowns.fixed_torque(self.q[cut], self.qd[cut])
             if filtered:
                 Y, tau = map(self.low_passed, (Y, tau))
             keep = np.arange(first, last, every)
-            yield Y[keep - low], tau[keep - low], self.weight[keep], keep
+            yield Y[keep - low], tau[keep - low], self.weight[keep] * told[keep], keep
 
 
 def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
@@ -121,7 +145,22 @@ def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
         warm = np.tile(reference_temperatures(robot), (len(samples), 1))
         warm[:, samples.columns] = samples.temperature
     motion = samples.q, samples.qd, samples.qdd
-    return robot.inverse_dynamics(*motion, temperature=warm)[:, samples.columns]
+    tau = robot.inverse_dynamics(*motion, temperature=warm)
+    return tau[:, samples.columns] + memory_torque(robot, samples)
+
+
+def memory_torque(robot: "Robot", samples: Samples) -> np.ndarray:
+    """What friction with memory gives along rows, beyond its value where all slip, (N, rows)."""
+    more, values = np.zeros_like(samples.q), robot.model.values
+    for link in robot.model.links:
+        memory = link.friction.memory
+        if memory is None or link.joint_name not in robot.joint_names:
+            continue
+        j = robot.joint_names.index(link.joint_name)
+        radii, weights = (np.array(resolve(x, values)) for x in (memory.radii, memory.weights))
+        q, qd = samples.q[:, [j] * len(radii)], samples.qd[:, [j]]
+        more[:, j] = (deflections(q, radii)[0] - np.sign(qd)) @ weights
+    return assembly(robot).lowered(samples.q, more[..., None])[..., 0]
 
 
 def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
@@ -400,7 +439,8 @@ def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
     qd, qdd = rates(q, rate, qd)
     tau, t, warm, step = even.tau, even.t, even.temperature, 1
     if chosen.torque_delay:
-        tau = interpolated(t + chosen.torque_delay, t, tau)
+        shifted = np.clip(t + chosen.torque_delay, t[0], t[-1])
+        tau = CubicSpline(t, tau)(shifted)  # lines would smooth the noise of half a step
     if thin:
         step = max(1, min(chosen.every, int(rate / (DENSE * chosen.cutoff))))
     if step > 1:  # the torque's noise must not fold into the band that is fitted

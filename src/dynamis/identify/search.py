@@ -5,7 +5,7 @@ law of friction, then the delay of the torque, then law and rotors, then the cut
 between its neighbours. What the caller gives stays.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,18 @@ from ..arguments import is_word, strict
 from ..logs.log import Log
 from ..model.check.finding import Finding
 from .diagnose import DELAYED
-from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
+from .frictions import (
+    RADII,
+    SLOW,
+    TRIED,
+    FrictionModel,
+    chosen_among,
+    friction_named,
+    may_have_memory,
+    simpler_than,
+    with_memory,
+    without_memory,
+)
 from .left_out import Instants, LeftOut, Rows, Score
 from .processing import ESTIMATED, HIGHEST, MULTIPLE, Processing, noisy_velocities, of_the_motions
 from .unknowns import RIGID, Unknowns, unknowns
@@ -31,7 +42,9 @@ NEAREST = f"within {100 * ALIKE:.0f} % of the least, nearest to what the motion 
 SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least and not surely worse"
 REST = f"without sharp signs, which miss over {100 * AS_GOOD:.0f} % more of the torque as logged"
 LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
+HIGHEST_IN_TIME = 0.4  # of the sampling rate: a torque that is not late shows more
 FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
+MOST_ELEMENTS = 3  # with memory, of a joint
 MOVES = 3  # of the cut-off at last
 FEW = 5  # laws that are tried with delays of their own
 CLOSE = 1.3  # times the least error: a delay makes up for no more
@@ -124,12 +137,15 @@ class Search:
             return Decided(self.processing, start, self.rotors)
         found = begin
         if how.cutoff is None:
-            found = self._cutoff(found, start)
+            found = self._cutoff(found, start, self._first_rotors)
         found = self._timed(found, start, self._first_rotors)
         law, rotors, scores = self._law(found, start)
-        if auto:  # late velocities and a late torque are told apart once friction is right
+        if law.open_radii or (auto and may_have_memory(law)):
+            found, law, more = self._memory(found, law, rotors, how.cutoff is None)
+            scores = sorted([*scores, *more], key=lambda x: x[1]) if auto else []
+        elif auto:  # late velocities and a late torque are told apart once friction is right
             found = self._timed(found, law, rotors)
-        if how.cutoff is None:
+        if how.cutoff is None and not law.has_memory:
             found = self._refined(found, law, rotors)
         found = replace(found, dead_zone=self.processing.dead_zone)
         return Decided(found, law, rotors, tuple(self.choices), tuple(scores), tuple(self.findings))
@@ -145,9 +161,10 @@ class Search:
         """The cut-off of the rule: of several logs the highest."""
         return of_the_motions(self.logs, self.processing.rate)
 
-    @property
-    def _highest(self) -> float:
-        return HIGHEST * min(self.processing.rate or x.rate for x in self.logs)
+    def _highest(self, in_time: bool) -> float:
+        """The highest cut-off that is tried; higher where every one has its own delay."""
+        share = HIGHEST_IN_TIME if in_time else HIGHEST
+        return share * min(self.processing.rate or x.rate for x in self.logs)
 
     def _velocity(self) -> str | None:
         """The source of velocities of the rule; None where logs differ."""
@@ -184,10 +201,13 @@ class Search:
         self, how: Processing, model: FrictionModel, rotors: bool | None, start: Score | None = None
     ) -> Score | None:
         sought = self._unknowns(model, rotors)
-        known = None
-        if self.only:
-            known = np.where(np.isin(sought.kinds, RIGID), sought.values, np.nan)
-        return self._left_out(how).score(sought, known, start)
+        return self._left_out(how).score(sought, self._known(sought), start)
+
+    def _known(self, sought: Unknowns) -> np.ndarray | None:
+        """What is not sought, NaN for what is; None: everything is."""
+        if not self.only:
+            return None
+        return np.where(np.isin(sought.kinds, RIGID), sought.values, np.nan)
 
     def _error(self, how: Processing, model: FrictionModel, rotors: bool | None) -> float:
         """Infinite where there are too few rows."""
@@ -197,34 +217,47 @@ class Search:
 
     # the choices, in order
 
-    def _cutoff(self, how: Processing, model: FrictionModel) -> Processing:
-        """By octaves from the rule, down and up as long as the error falls."""
+    def _cutoff(
+        self, how: Processing, law: FrictionModel, rotors: bool | None, in_time: bool = False
+    ) -> Processing:
+        """By octaves from the one given, down and up as long as the error falls."""
         start = float(how.cutoff or 0.0)
-        tried = {start: self._error(how, model, self._first_rotors)}
+        tried = {start: self._error_at(start, how, law, rotors, in_time)}
         for factor in (0.5, 2.0):
             if min(tried.values()) < (1.0 - ALIKE) * tried[start]:
                 break
             cutoff = start
-            while LOWEST * start <= cutoff * factor <= self._highest:
+            while LOWEST * start <= cutoff * factor <= self._highest(in_time):
                 least, cutoff = min(tried.values()), cutoff * factor
-                tried[cutoff] = self._error(replace(how, cutoff=cutoff), model, self._first_rotors)
+                tried[cutoff] = self._error_at(cutoff, how, law, rotors, in_time)
                 if tried[cutoff] > least:
                     break
         return replace(how, cutoff=self._least(tried, start))
+
+    def _error_at(
+        self, cutoff: float, how: Processing, law: FrictionModel, rotors: bool | None, in_time: bool
+    ) -> float:
+        """The error with a cut-off, and with the delay that it shows where `in_time`."""
+        tried = replace(how, cutoff=cutoff)
+        if in_time:
+            return self._delayed(tried, law, rotors).error
+        return self._error(tried, law, rotors)
 
     def _least(self, tried: dict[float, float], near: float) -> float:
         """The best, or of those that are about as good the nearest to another."""
         good = [x for x, error in tried.items() if error <= (1 + ALIKE) * min(tried.values())]
         return min(good, key=lambda x: abs(np.log(x / near)))
 
-    def _refined(self, how: Processing, law: FrictionModel, rotors: bool | None) -> Processing:
-        """Between the octaves, with the law that was chosen."""
+    def _refined(
+        self, how: Processing, law: FrictionModel, rotors: bool | None, in_time: bool = False
+    ) -> Processing:
+        """Between the octaves, with the law that was chosen; each cut-off with its own delay."""
         here = float(how.cutoff or 0.0)
-        tried = {here: self._error(how, law, rotors)}
+        tried = {here: self._error_at(here, how, law, rotors, in_time)}
         for _ in range(MOVES):
-            for cutoff in (here / FINER, min(here * FINER, self._highest)):
+            for cutoff in (here / FINER, min(here * FINER, self._highest(in_time))):
                 if not any(abs(cutoff / x - 1.0) < 0.01 for x in tried):
-                    tried[cutoff] = self._error(replace(how, cutoff=cutoff), law, rotors)
+                    tried[cutoff] = self._error_at(cutoff, how, law, rotors, in_time)
             best = self._least(tried, here)
             if best == here:
                 break
@@ -291,7 +324,7 @@ class Search:
     ) -> tuple[FrictionModel, bool | None, list[tuple[str, float]]]:
         """The law of friction and whether there are rotors: the simplest within 5 %."""
         auto, both = is_word(self.friction, ("auto",)), self._may_have_rotors
-        if not auto and len(both) == 1:
+        if not auto and len(both) == 1 and not start.open_radii:
             return start, both[0], []
         heated = all(x.temperature is not None for x in self.logs)
         named = chosen_among(self.robot, heated) if auto else [start]
@@ -318,6 +351,76 @@ class Search:
         self._say_law(found, law, rotors, score, len(both) > 1)
         scores = [(str(m), s.filtered) for s, m, r in found if r == rotors] if auto else []
         return law, rotors, sorted(scores, key=lambda x: x[1])
+
+    def _memory(
+        self, how: Processing, law: FrictionModel, rotors: bool | None, open_cutoff: bool
+    ) -> tuple[Processing, FrictionModel, list[tuple[str, float]]]:
+        """The law with elements that have memory if they help; processing, and what they leave.
+
+        A delay hides what turns back sharply, and a low cut-off hides the delay: with memory both
+        are sought once more, and then the radii.
+        """
+        asked = law.open_radii
+        plain = without_memory(law) if asked else law
+        law, tried = self._radii(how, plain, rotors, asked)
+        if law.has_memory and open_cutoff:
+            how = self._cutoff(how, law, rotors, in_time=True)
+            how = self._delayed(how, law, rotors).processing
+            law, tried = self._radii(how, plain, rotors, asked)
+        if law.has_memory and open_cutoff:
+            how = self._refined(how, law, rotors, in_time=True)
+        how = self._timed(how, law, rotors)
+        if not tried:
+            return how, law, []
+        others = tuple((name, x.filtered) for name, x in tried[1:])
+        said, error = ", ".join(f"{r:g}" for r in law.radii), tried[0][1].filtered
+        self.choices.append(Choice("radii of memory", said, error, others, "filtered"))
+        return how, law, [(str(law), error)]
+
+    def _radii(
+        self, how: Processing, plain: FrictionModel, rotors: bool | None, asked: bool
+    ) -> tuple[FrictionModel, list[tuple[str, Score]]]:
+        """The law with elements of the radii that help, or without; scores, the chosen one first.
+
+        They help where less is left surely, joint by joint: it is little torque. One is added after
+        the other, then those without which as little is left are taken away. Where they are
+        `asked` for there is at least one; where not, the law may become a simpler one with them.
+        """
+        law, without = with_memory(plain), self._score(how, plain, rotors)
+        if without is None:
+            return law if asked else plain, []
+        sought = self._unknowns(law.with_radii(*RADII), rotors)
+        of = self._left_out(how).elements(sought, without, self._known(sought))
+
+        def best_of(sets: Iterable[tuple[float, ...]]) -> tuple[Score, tuple[float, ...]]:
+            scored = [(x, radii) for radii in sets if (x := of(radii, plain.columns)) is not None]
+            return max(scored, key=lambda x: float(x[0].by_joint(without).mean()))
+
+        best, radii = without, ()
+        while len(radii) < MOST_ELEMENTS:
+            self.tell(f"friction {law.name}, radius {len(radii) + 1}")
+            more = best_of((*radii, r) for r in RADII if r not in radii)
+            if not (more[0].surely_better_by_joint(best) or (asked and not radii)):
+                break
+            best, radii = more
+        while len(radii) > 1:
+            fewer = best_of(tuple(x for x in radii if x != r) for r in radii)
+            if best.surely_better_by_joint(fewer[0]):
+                break
+            best, radii = fewer
+        if not radii:
+            return plain, []
+        found = [(best, law)]
+        for model in [] if asked else simpler_than(plain):
+            score = of(radii, model.columns)
+            found += [] if score is None else [(score, with_memory(model))]
+        near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * best.filtered]
+        near = [x for x in near if not x[0].surely_worse(best)]
+        best, law = min(near, key=lambda x: (len(x[1].columns), x[0].filtered))
+        law = law.with_radii(*radii)
+        others = [(f"{r:g} alone", of((r,), law.columns)) for r in RADII if (r,) != radii]
+        others = [("none", without), *((name, x) for name, x in others if x is not None)]
+        return law, [(str(law), best), *others]
 
     def _in_their_time(
         self, how: Processing, found: "list[Tried]", rotors: bool | None

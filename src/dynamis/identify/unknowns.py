@@ -21,12 +21,14 @@ from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..model.friction import Friction, sides
 from ..model.link import Link
+from ..model.memory import MOST
 from ..model.model import NO_FORCES
 from ..model.parameters import parameter_names, parameter_places
 from ..model.places import Place
 from ..model.quantity import resolve
 from ..robot.closing import tree_of
 from .frictions import FrictionModel
+from .stops import deflections
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -36,7 +38,14 @@ RIGID = ("body", "rotor", "spring", "load law")
 LAW_CONSTANTS = ("load law", "friction law")  # of laws of one's own: of either sign
 MAYBE_HIDDEN = ("spring", *LAW_CONSTANTS)  # other unknowns may give the same torque
 BESIDE_ROBOT = ("root", "load", "thermal")  # no parameters of a robot: columns of their own
-PASSIVE_KINDS = ("viscous", "viscous-", "coulomb")  # friction that passive joints may have
+WITH_COLUMNS = (*BESIDE_ROBOT, "memory")  # columns that the regressor of a robot does not have
+NOT_NEGATIVE = ("viscous", "viscous-", "coulomb", "load", "memory")  # friction feeds no power in
+PASSIVE_KINDS = (
+    "viscous",
+    "viscous-",
+    "coulomb",
+    "memory",
+)  # friction that passive joints may have
 PASSIVE_CHOICES = ("described", "all", "none")  # words for passive joints with friction
 
 LEAST_VISCOUS = 1e-6  # N m s/rad: a viscous coefficient that a root can be a multiple of
@@ -53,6 +62,27 @@ class Unknown(NamedTuple):
     joint: int  # of friction, -1 for bodies, rotors, springs and loads
     column: np.ndarray  # (p,)
     group: np.ndarray  # (p,)
+
+
+class Elements(NamedTuple):
+    """Elements with memory: the unknown weight of each, its joint and its radius (rad or m), (k,).
+
+    Weights multiply what `deflections` gives along a motion.
+    """
+
+    unknowns: np.ndarray
+    joints: np.ndarray
+    radii: np.ndarray
+
+    def along(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Deflections, of the radius, on rows of all joints (N, n) that follow each other, (N, k).
+
+        And the rows that do not depend on how it began, bool.
+        """
+        return deflections(q[:, self.joints], self.radii)
+
+
+NO_ELEMENTS = Elements(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,23 +159,49 @@ class Unknowns:
         differences = np.flatnonzero(self.pick.min(axis=0) < 0.0)
         return self.pick.argmax(axis=0), differences, self.pick.argmin(axis=0)[differences]
 
+    @cached_property
+    def elements(self) -> "Elements":
+        """The elements with memory."""
+        found = [self._element(int(k)) for k in self.of_kind("memory")]
+        return Elements(*map(np.array, zip(*found, strict=True))) if found else NO_ELEMENTS
+
+    def _element(self, k: int) -> tuple[int, int, float]:
+        """An unknown weight, its joint and its radius."""
+        place = self.places[int(self.pick[:, k].argmax())]
+        memory = self.robot.model.links[place.index].friction.memory
+        assert memory is not None
+        return k, self.joints[k], float(memory.radii[place.field])  # type: ignore[arg-type]
+
     def regressor(
-        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, temperature: np.ndarray | None = None
+        self,
+        q: np.ndarray,
+        qd: np.ndarray,
+        qdd: np.ndarray,
+        temperature: np.ndarray | None = None,
+        deflection: np.ndarray | None = None,
     ) -> np.ndarray:
         """Columns of the unknowns at a motion of all joints, (N, rows, m).
 
         `temperature` (N, rows) is that of the logged joints, deg C; None: at their reference.
+        `deflection` (N, k) is that of each of `elements`, of its radius; None: all slip.
         """
-        return self._of_drives(q, self.tree_regressor(q, qd, qdd, temperature))
+        return self._of_drives(q, self.tree_regressor(q, qd, qdd, temperature, deflection))
 
     def tree_regressor(
-        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, temperature: np.ndarray | None = None
+        self,
+        q: np.ndarray,
+        qd: np.ndarray,
+        qdd: np.ndarray,
+        temperature: np.ndarray | None = None,
+        deflection: np.ndarray | None = None,
     ) -> np.ndarray:
         """Columns of the unknowns in the rows of all joints, without closures, (N, n, m)."""
         Y = self._tree.regressor(q, qd, qdd, threads=self.threads)
         added, differences, subtracted = self._picked
         columns = Y[..., added]
         columns[..., differences] -= Y[..., subtracted]
+        if deflection is not None:
+            columns[:, self.elements.joints, self.elements.unknowns] = deflection
         beside = self.of_kind(*BESIDE_ROBOT)
         if len(beside):
             columns[..., beside] = 0.0
@@ -179,14 +235,22 @@ class Unknowns:
         return self._loaded.load_shares(qd) / UNIT_LOAD * torque
 
     def friction_columns(
-        self, qd: np.ndarray, temperature: np.ndarray | None, load: np.ndarray | None
+        self,
+        qd: np.ndarray,
+        temperature: np.ndarray | None,
+        load: np.ndarray | None,
+        deflection: np.ndarray | None = None,
     ) -> Iterator[tuple[int, int, np.ndarray]]:
         """(unknown, joint, column (N,)) of friction, where it is not zero; without closures.
 
         As `tree_regressor` has them, but far sooner; `load` (N, n) is that of `load_friction`.
         """
         torque = self._tree.kernel("friction_torque", parameters="argument")
-        for k in map(int, np.flatnonzero(~np.isin(self.kinds, RIGID))):
+        if deflection is None:
+            deflection = np.sign(qd[:, self.elements.joints])
+        for k, joint, column in zip(*self.elements[:2], deflection.T, strict=True):
+            yield int(k), int(joint), column
+        for k in map(int, np.flatnonzero(~np.isin(self.kinds, (*RIGID, "memory")))):
             if self.kinds[k] in BESIDE_ROBOT:
                 column = self._beside(k, qd, temperature, load)
                 yield k, self.joints[k], np.broadcast_to(column, len(qd))
@@ -521,6 +585,11 @@ def _coefficients(
                 if start == f"{joint_name}.":
                     nothing = parameters.unit()
                     yield Unknown(name, kind, joint, nothing, nothing)
+            elif kind == "memory":
+                for own in (f"{name}{k + 1}" for k in range(MOST)):
+                    if own in parameters:
+                        unit = parameters.unit(own)
+                        yield Unknown(own, kind, joint, unit, unit)
             elif kind == "coulomb" and f"{name}+" in parameters:
                 column = parameters.unit(f"{name}+") - parameters.unit(f"{name}-")
                 yield Unknown(name, kind, joint, column, 0.5 * column)
@@ -552,7 +621,7 @@ def _distinguishable(
     certain = [
         unknown.column
         for unknown in (*bodies, *others)
-        if unknown.kind not in (*MAYBE_HIDDEN, *BESIDE_ROBOT)
+        if unknown.kind not in (*MAYBE_HIDDEN, *WITH_COLUMNS)
     ]
     A, described = Y @ np.array(certain).T, []
     for unknown in doubtful:
@@ -578,16 +647,30 @@ def _friction_joined(
     places = []  # (place among `others`, place in `kept`)
     for k in order:
         column = Y @ others[k].column
+        if others[k].kind == "memory" and (same := _moving_alike(Y, others[k], kept)) is not None:
+            kept[same] = _with_share(kept[same], 1.0, others[k])
+            continue
         shares = _as_sum(A, column)
-        if shares is None or others[k].kind in (*MAYBE_HIDDEN, *BESIDE_ROBOT):
+        if shares is None or others[k].kind in (*MAYBE_HIDDEN, *WITH_COLUMNS):
             places.append((k, len(kept)))
             kept.append(others[k])
+            column = 0.0 * column if others[k].kind == "memory" else column
             A = np.column_stack([A, column])
             continue
         shares = short(np.where(np.abs(shares) > DEPENDENT, shares, 0.0), DEPENDENT)
         for j in np.flatnonzero(shares):
             kept[j] = _with_share(kept[j], float(shares[j]), others[k])
     return kept[: len(bodies)], [kept[place] for _, place in sorted(places)]
+
+
+def _moving_alike(Y: np.ndarray, element: Unknown, kept: Sequence[Unknown]) -> int | None:
+    """The place of an element with memory, of the same radius, whose joint turns as far."""
+    column, number = Y @ element.column, element.name.rpartition("memory")[2]
+    for place, other in enumerate(kept):
+        alike = other.kind == "memory" and other.name.rpartition("memory")[2] == number
+        if alike and np.allclose(Y @ other.column, column, rtol=0.0, atol=DEPENDENT):
+            return place
+    return None
 
 
 def _with_share(unknown: Unknown, share: float, other: Unknown) -> Unknown:

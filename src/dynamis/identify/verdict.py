@@ -118,9 +118,9 @@ def leftover(info: Information, unknowns: Unknowns, x: np.ndarray, noise: np.nda
 
 
 def coulomb_torques(unknowns: Unknowns, x: np.ndarray) -> np.ndarray:
-    """Coulomb torque of every logged joint, (n,)."""
+    """Coulomb torque of every logged joint, (n,), with that of elements with memory."""
     coulomb = np.zeros(unknowns.rows)
-    for k in unknowns.of_kind("coulomb"):
+    for k in unknowns.of_kind("coulomb", "memory"):
         if (row := unknowns.row_of(unknowns.joints[k])) is not None:
             coulomb[row] += abs(x[k])
     return coulomb
