@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         identify_payload,
         read_log,
         read_logs,
+        torque_along,
     )
     from .realtime.export import export_controller, export_observer
     from .realtime.fmu.export import export_fmu
@@ -81,6 +82,7 @@ __all__ = [
     "rtb",
     "simulate",
     "study",
+    "torque_along",
     "trajectory",
     "transforms",
 ]
@@ -110,6 +112,7 @@ _LATER = {
     "rtb": ("rtb", None),
     "simulate": ("simulation.simulator", "simulate"),
     "study": ("study.study", "study"),
+    "torque_along": ("identify.estimate", "torque_along"),
     "trajectory": ("trajectory", None),
     "transforms": ("transforms", None),
 }

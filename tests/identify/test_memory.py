@@ -12,9 +12,9 @@ from dynamis.errors import OptionError
 from dynamis.identify.estimate import beside
 from dynamis.identify.frictions import FRICTIONS, USUAL_RADII, friction_named
 from dynamis.identify.processing import Processing, prepare, torque_of
-from dynamis.identify.stops import deflections
 from dynamis.identify.unknowns import unknowns
 from dynamis.logs.log import LONG_GAP
+from dynamis.robot.deflections import deflections
 from tests.thorough import thorough_but
 
 from ..closed_mechanisms import parallelogram

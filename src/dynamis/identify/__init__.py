@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .diagnose import LogError as LogError
     from .drive_gains import DriveGains, identify_drive_gains
     from .error_split import ErrorSplit
-    from .estimate import Estimate, Validation
+    from .estimate import Estimate, Validation, torque_along
     from .estimators import ESTIMATORS
     from .frictions import FRICTIONS, FrictionModel
     from .identification import identify
@@ -27,14 +27,14 @@ __all__ = [
     "ESTIMATORS", "FRICTIONS", "DriveGains", "ErrorSplit", "Estimate", "Excitation",
     "FrictionModel", "Log", "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing",
     "Validation", "Verdict", "excite", "identify", "identify_drive_gains", "identify_payload",
-    "read_log", "read_logs",
+    "read_log", "read_logs", "torque_along",
 ]  # fmt: skip
 
 __getattr__ = later(
     __name__,
     {
         **dict.fromkeys(("DriveGains", "identify_drive_gains"), "drive_gains"),
-        **dict.fromkeys(("Estimate", "Validation"), "estimate"),
+        **dict.fromkeys(("Estimate", "Validation", "torque_along"), "estimate"),
         "ErrorSplit": "error_split",
         **dict.fromkeys(("FRICTIONS", "FrictionModel"), "frictions"),
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),

@@ -23,11 +23,13 @@ from .processing import (
     WIDEST,
     Processing,
     Samples,
+    as_logged,
     carried_over,
     checked_logs,
     lowpass,
     prepare,
     torque_of,
+    with_all_joints,
 )
 from .repeats import MOSTLY, repeated
 from .scatter import NOISE, sentence
@@ -472,6 +474,27 @@ def predicted(
         torque[here] = interpolated(log.t[here] - delay, samples.t, model(samples))
         speed[here] = interpolated(log.t[here], samples.t, samples.qd[:, samples.columns])
     return torque, speed
+
+
+@checked
+def torque_along(robot: "Robot", log: Log, processing: Processing | None = None) -> np.ndarray:
+    """Torques of the drives along a logged motion, (N, n): inverse dynamics with memory.
+
+    Friction with memory is carried along from row to row, relaxed at the first one and after each
+    gap. The motion is that of the log where it has velocities and accelerations and no `processing`
+    is given; else it is that of filtered positions, as `dy.identify` takes it. NaN in long gaps,
+    and where the loops of a closed mechanism do not close.
+    """
+    (log,) = checked_logs(log, robot)
+    if processing is not None or log.qd is None or log.qdd is None:
+        how = processing or Processing()
+        return predicted(partial(torque_of, robot), log, how, robot)[0]
+    found = np.full(log.q.shape, np.nan)
+    for piece in log.pieces():
+        samples = with_all_joints(robot, as_logged(piece))
+        rows = np.searchsorted(log.t, piece.t)
+        found[rows] = torque_of(robot, samples)
+    return found
 
 
 def validation(unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processing) -> Validation:

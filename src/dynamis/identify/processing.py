@@ -15,13 +15,14 @@ from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, csd, sosfiltfilt, welch
 
 from ..arguments import checked, choice, is_word, number, strict, whole
+from ..dynamics import coupling
+from ..dynamics.elements import memory
 from ..errors import ClosureError, OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..logs.checks import without_spikes
 from ..logs.log import Log, stretches
-from ..model.quantity import resolve
 from ..robot.closing import refuse_undriven
-from .stops import deflections
+from ..robot.deflections import deflections
 from .unknowns import Unknowns, reference_temperatures
 
 if TYPE_CHECKING:
@@ -149,17 +150,19 @@ def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
     return tau[:, samples.columns] + memory_torque(robot, samples)
 
 
-def memory_torque(robot: "Robot", samples: Samples) -> np.ndarray:
+def memory_torque(robot: "Robot", samples: Samples) -> np.ndarray | float:
     """What friction with memory gives along rows, beyond its value where all slip, (N, rows)."""
-    more, values = np.zeros_like(samples.q), robot.model.values
-    for link in robot.model.links:
-        memory = link.friction.memory
-        if memory is None or link.joint_name not in robot.joint_names:
-            continue
-        j = robot.joint_names.index(link.joint_name)
-        radii, weights = (np.array(resolve(x, values)) for x in (memory.radii, memory.weights))
-        q, qd = samples.q[:, [j] * len(radii)], samples.qd[:, [j]]
-        more[:, j] = (deflections(q, radii)[0] - np.sign(qd)) @ weights
+    chain = robot.chain
+    found = memory.elements(chain)
+    if not found:
+        return 0.0
+    q, qd = coupling.positions(chain, [*samples.q.T]), coupling.rates(chain, [*samples.qd.T])
+    along = np.stack([q[i] for i, _ in found], axis=1)
+    stretched, _ = deflections(along, np.array([float(x.radius) for _, x in found]))
+    tree = np.zeros((len(chain.joints), len(samples)))
+    for (i, x), u in zip(found, stretched.T, strict=True):
+        tree[i] += float(x.weight) * (u - np.sign(qd[i]))
+    more = np.stack(coupling.torques(chain, [*tree]), axis=1)
     return assembly(robot).lowered(samples.q, more[..., None])[..., 0]
 
 
@@ -394,7 +397,7 @@ def prepare(
     for _ in range(CUTS):
         again = []
         for piece, samples in left:
-            full = _with_all_joints(robot, samples)
+            full = with_all_joints(robot, samples)
             if np.isfinite(full.q).all():
                 closed.append(full)
             else:
@@ -408,7 +411,14 @@ def prepare(
     return sorted(closed, key=lambda s: s.t[:1].tolist()), chosen
 
 
-def _with_all_joints(robot: "Robot", samples: Samples) -> Samples:
+def as_logged(log: Log) -> Samples:
+    """Every row of a log that has velocities and accelerations, nothing filtered."""
+    assert log.qd is not None and log.qdd is not None
+    motion = log.t, log.q, log.qd, log.qdd
+    return Samples(*motion, log.tau, np.ones_like(log.tau), temperature=log.temperature)
+
+
+def with_all_joints(robot: "Robot", samples: Samples) -> Samples:
     """Samples of the drives as those of all joints; NaN where they do not close."""
     motion = assembly(robot).motion(samples.q, samples.qd, samples.qdd)
     return replace(samples, q=motion.q, qd=motion.qd, qdd=motion.qdd, columns=list(robot.driven))

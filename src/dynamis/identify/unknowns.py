@@ -27,8 +27,8 @@ from ..model.parameters import parameter_names, parameter_places
 from ..model.places import Place
 from ..model.quantity import resolve
 from ..robot.closing import tree_of
+from ..robot.deflections import deflections
 from .frictions import FrictionModel
-from .stops import deflections
 
 if TYPE_CHECKING:
     from ..robot import Robot
