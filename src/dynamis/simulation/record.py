@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MEMORY = 8e9  # bytes
 TOO_SHORT = "steps became too short"  # the message of a run that cannot go on begins so
 HALVINGS = 50  # to find an event between two rows
-PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
+PHYSICAL = ("bristle", "current", "warmth", "law_state")  # states of the arm besides q and qd
 
 
 def stiff_friction(
