@@ -45,6 +45,7 @@ class Settled(Maxwell):
 
 def test_constants_of_rates_are_no_parameters():
     robot = arm()
+    assert robot.model.law_states == ("joint1.stretch", "joint2.stretch", "Maxwell.stretch")
     assert robot.parameters.names[-3:] == ("Maxwell.gain", "joint1.grease", "joint2.grease")
     q, qd, qdd = state(robot, 1, 4)
     Y = robot.regressor(q, qd, qdd)

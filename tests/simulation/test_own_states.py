@@ -187,6 +187,14 @@ def test_linear_constants_may_differ_in_an_ensemble():
         np.testing.assert_allclose(run.q[k, :, 0], q, atol=1e-9)
 
 
+def test_the_check_of_the_step_bears_rates_that_are_stiff_for_its_coarse_steps(recwarn):
+    """At 20 m/s "rest" falls with 400 / s."""
+    robot = slider(dy.Friction(law=Aging(dry=2.0, rise=6.0)), mass=0.4)
+    pull = lambda t: [20.0 * max(t - 4.0, 0.0)]  # noqa: E731
+    run = dy.simulate(robot, 5.0, 1e-3, torque=pull)
+    assert not run.check() and run.qd[-1, 0] > 10.0 and not recwarn.list
+
+
 def test_a_simulator_goes_on_where_it_was():
     robot = slider(dy.Friction(law=Dahl()), mass=MASS)
     sim = dy.Simulator(robot, dt=1e-3)
