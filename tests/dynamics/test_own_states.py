@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.dynamics.elements.friction import sticks
 from dynamis.errors import DynamisError
 from tests.dynamics.test_own_laws import own_load, rubbing, state
 from tests.realtime.laws_in_c import kernel_in_c
@@ -121,6 +122,14 @@ def test_copies_are_equal_and_other_rates_differ(monkeypatch, tmp_path):
     assert one.model.loads[0].states != other.model.loads[0].states
     assert one.model.loads[0].states == same.model.loads[0].states
     assert first == third < 0.1 < second
+
+
+def test_a_law_sticks_by_its_torque_in_motion():
+    """Dahl's has no direction in it, though its steady state has."""
+    found = [
+        rubbing(dy.load("planar-2link"), law).chain.resistances[0] for law in (Dahl(), Aging())
+    ]
+    assert [sticks(x) for x in found] == [False, True]
 
 
 # what is refused

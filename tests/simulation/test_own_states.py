@@ -1,6 +1,6 @@
 """Laws of a user's own with states, in motion: integrated with the arm."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -46,6 +46,7 @@ def test_dahl_friction_is_that_of_another_integrator():
         np.testing.assert_allclose(run.states["law_state"][:, 0], z, atol=1e-3 * law.dry / 2000.0)
         wanted = law.stiffness * run.states["law_state"][:, 0] + law.grease * run.qd[:, 0]
         np.testing.assert_allclose(run.friction[:, 0], wanted, atol=1e-12)
+        assert not run.stuck.any()
     assert np.ptp(q) > 0.05 and np.abs(z).max() == pytest.approx(1.5e-3, rel=1e-3)
     assert errors[0] < 5e-6 and errors[1] < 1e-6  # of second order: |qd| has a kink
     run = shaken(dy.Friction(law=law), integrator="dormand-prince", tolerance=1e-9)
@@ -82,6 +83,33 @@ def test_a_joint_ages_while_it_is_held():
     np.testing.assert_allclose(rest[still], 1.0 - np.exp(-run.t[still] / law.time), atol=1e-9)
     np.testing.assert_allclose(way, run.q[:, 0], atol=1e-12)
     assert run.q[-1, 0] > 0.01 and rest[-1] < 0.8
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Dry friction, and how long it slid forwards less backwards."""
+
+    dry: float = 1.0
+    states = ("time",)
+
+    def torque(self, qd, direction, constants, fn, state):
+        return constants["dry"] * direction
+
+    def rate(self, qd, direction, constants, fn, state):
+        return {"time": direction}
+
+
+@pytest.mark.parametrize("ratio", [0.5, -2.0])
+def test_a_joint_at_rest_is_told_where_it_starts_to_slide(ratio):
+    """Also one that follows another, the other way around."""
+    robot = dy.load("planar-2link").with_gravity((0, 0, 0))
+    links = list(robot.model.links)
+    rubs = dy.Friction(law=Counter())
+    links[1] = replace(links[1], mimic=("joint1", ratio, 0.0), friction=rubs)
+    tied = dy.Robot(replace(robot.model, links=tuple(links), configurations={}))
+    run = dy.simulate(tied, 0.1, 1e-3, torque=lambda t: [-30.0 * (t >= 0.05)], check_step=False)
+    slides = -np.sign(ratio) * np.maximum(run.t - 0.05, 0.0)
+    np.testing.assert_allclose(run.states["law_state"][:, 0], slides, atol=1e-12)
 
 
 def test_a_hold_on_a_spring_is_exact():
