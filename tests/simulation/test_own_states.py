@@ -1,5 +1,6 @@
 """Laws of a user's own with states, in motion: integrated with the arm."""
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -213,6 +214,18 @@ def test_linear_constants_may_differ_in_an_ensemble():
     for k, gain in enumerate((1.0, 0.25)):
         q, *_ = linear_path(Maxwell(gain=gain), run.t, 0.2, 1.0)
         np.testing.assert_allclose(run.q[k, :, 0], q, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:the simulation ended early")
+@pytest.mark.parametrize("members", [(), (2,)])
+def test_a_state_that_is_too_fast_for_the_steps_is_named(members):
+    robot = slider(dy.Friction(law=Aging()), mass=MASS).with_load(Maxwell(stiffness=4e4))
+    qd0 = np.ones((*members, 1))
+    said = dy.simulate(robot, 0.3, qd0=qd0, dt=1e-3).message
+    words = r"0.001 s are too long for the state 'Maxwell.stretch' of a law, use dt=([\d.e-]+\d)"
+    dt = float(re.search(words, said)[1])
+    run = dy.simulate(robot, 0.3, qd0=qd0, dt=dt)
+    assert 1e-4 < dt < 3e-4 and not run.message
 
 
 def test_the_check_of_the_step_bears_rates_that_are_stiff_for_its_coarse_steps(recwarn):
