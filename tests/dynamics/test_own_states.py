@@ -153,6 +153,7 @@ REFUSED = {
     "numbers": (load_of(states=(1.0,)), r"states = \(1.0,\), expected a tuple of texts"),
     "twice": (load_of(states=("z", "z")), "two states 'z'"),
     "a field": (own_load(states=("z",), torque=lambda *a: 0.0), "its states as a constant"),
+    "no names": (load_of(states=()), r"names no states, but torque \(.*\) takes one more"),
     "no rate": (load_of(rate=None), r"states 'z' and no rate, expected a method rate\(self, q, qd"),
     "no state in torque": (
         load_of(torque=lambda s, q, qd, c, fn: [0.0, 0.0]),

@@ -234,6 +234,13 @@ def _states(law: Any, what: str, arguments: str) -> tuple[str, ...]:
     if twice:
         raise ModelError(f"{what} has two states {twice[0]!r}", "give each a name of its own")
     if not names:
+        count = arguments.count(",")
+        if _takes(law.torque, count + 1) and not _takes(law.torque, count):
+            raise ModelError(
+                f"{what} names no states, but torque{location(law.torque)} takes one more argument "
+                f"than torque({arguments})",
+                'states = ("z",) in the class names one',
+            )
         return ()
     given = ", ".join(map(repr, names))
     if not callable(getattr(law, "rate", None)):
@@ -255,7 +262,11 @@ def _states(law: Any, what: str, arguments: str) -> tuple[str, ...]:
 def _takes(function: Any, count: int) -> bool:
     """Whether a function can be called with so many arguments by position."""
     try:
-        inspect.signature(function).bind(*range(count))
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # it does not tell
+        return True
+    try:
+        signature.bind(*range(count))
     except TypeError:
         return False
     return True
