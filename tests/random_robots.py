@@ -192,6 +192,24 @@ class Grease:
         return falling * direction + constants["root"] * qd / fn.sqrt(1.0 + u * u)
 
 
+@dataclass(frozen=True)
+class SlowGrease(Grease):
+    """`Grease` whose root follows the speed some time later."""
+
+    states = ("film",)
+
+    def torque(self, qd, direction, constants, fn, state):
+        still = Grease.torque(self, qd, direction, {**constants, "root": 0.0}, fn)
+        return still + constants["root"] * state["film"]
+
+    def rate(self, qd, direction, constants, fn, state):
+        return {"film": 40.0 * (self.steady(qd, direction, constants, fn)["film"] - state["film"])}
+
+    def steady(self, qd, direction, constants, fn):
+        u = qd / constants["speed"]
+        return {"film": qd / fn.sqrt(1.0 + u * u)}
+
+
 def grease_torque(law, qd):
     """The law of `Grease` in NumPy."""
     u = qd / law.speed
@@ -242,7 +260,8 @@ def _friction(rng, share=0.7, **more):
 
 def _own_friction(robot, rng):
     def law(link):
-        return Grease(*rng.uniform(0.1, 2.0, 4))
+        numbers = rng.uniform(0.1, 2.0, 4)
+        return (SlowGrease if numbers[0] > 1.0 else Grease)(*numbers)
 
     return with_links(robot, _friction(rng, law=law, constants=lambda link: {}))
 

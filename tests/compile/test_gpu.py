@@ -22,6 +22,7 @@ from dynamis.errors import DeviceError, OptionError
 from dynamis.simulation import tasks
 from dynamis.simulation.device import DeviceLoop
 from dynamis.simulation.settings import changed
+from tests.simulation.own_states import Aging, Maxwell
 from tests.thorough import thorough_but
 
 from ..closed_mechanisms import five_bar, motions
@@ -139,7 +140,8 @@ def test_threads_of_closed_mechanisms_have_the_bits_of_the_batch(compiled, grid,
     {"controller": control.JointPID(kp=50.0, ki=5.0, kd=10.0), "reference": np.zeros(3),
      "sample_time": 3e-3, "delay": 1e-3},
     {"torque": np.arange(9.0).reshape(3, 1, 3)},
-], ids=["free", "sampled", "torque of every arm"])  # fmt: skip
+    {"laws": (Aging(dry=0.5), Maxwell(joint=2))},
+], ids=["free", "sampled", "torque of every arm", "own laws with states"])  # fmt: skip
 @pytest.mark.parametrize("inline", [tasks.INLINE, 0], ids=["whole", "in parts"])
 def test_the_loop_of_a_simulation_has_the_bits_of_the_processor(
     compiled, grid, options, inline, monkeypatch
@@ -149,6 +151,9 @@ def test_the_loop_of_a_simulation_has_the_bits_of_the_processor(
     if not inline:  # code of its own
         first, *others = robot.model.links
         robot = dy.Robot(replace(robot.model, links=(replace(first, mass=1.25), *others)))
+    options = dict(options)
+    if laws := options.pop("laws", ()):
+        robot = robot.with_link(2, friction=dy.Friction(law=laws[0])).with_load(laws[1])
     start = np.random.default_rng(1).uniform(-0.5, 0.5, (arms, robot.n))
     expected = dy.simulate(robot, steps * 1e-3, q0=start, save_every=every, **options)
     sim = dy.Simulator(robot, **options)

@@ -47,6 +47,7 @@ from ..closed_mechanisms import (
 from ..random_robots import (
     Grease,
     Hose,
+    SlowGrease,
     any_arm,
     build,
     close,
@@ -276,6 +277,18 @@ def unloaded(robot):
     return with_links(robot, lambda x, i: replace(x, friction=replace(x.friction, load=0.0)))
 
 
+def without_past(robot):
+    """The robot whose own friction laws have no states, with the same steady torque."""
+
+    def change(link, i):
+        own = link.friction.own and link.friction.own.own
+        if not isinstance(own, SlowGrease):
+            return link
+        return replace(link, friction=replace(link.friction, law=Grease(**vars(own))))
+
+    return with_links(robot, change)
+
+
 # the laws
 
 
@@ -503,14 +516,14 @@ def derivatives_are_slopes(c):
 
 
 def the_motor_torques_simulated_are_the_motion(c):
-    """Through gears with losses, rotors reflected or bodies of their own; bristles not yet bent.
+    """Through gears with losses, rotors reflected or bodies of their own; without past.
 
     Of the third step: which way the power goes through a gear is known from the step before.
     """
     if not c.has_motors or c.robot.model.gear_matrix is not None:
         return
     dry = {"law": "coulomb", "constants": {}}
-    robot = with_links(c.robot, lambda x, i: replace(x, friction=replace(
+    robot = with_links(without_past(c.robot), lambda x, i: replace(x, friction=replace(
         x.friction, memory=None, **(dry if x.friction.law == "lugre" else {}))))  # fmt: skip
     (q, qd, qdd), h = c.first, 1e-7
     tau = robot.motor_torque(q, qd, qdd) * [m.gear for m in robot.chain.motors]
@@ -539,7 +552,7 @@ def own_parameters_simulated_are_the_same_motion(c):
 def a_step_is_runge_kutta_of_forward_dynamics(c):
     """Of arms whose friction is smooth and whose gears lose nothing."""
     smooth = {"law": "smooth", "constants": {"velocity": 0.5}}
-    robot = with_links(lossless(c.robot), lambda x, i: replace(x, friction=replace(
+    robot = with_links(lossless(without_past(c.robot)), lambda x, i: replace(x, friction=replace(
         x.friction, memory=None, **({} if x.friction.own else smooth))))  # fmt: skip
     if c.closed or any(m.coupled for m in robot.chain.motors):
         return
@@ -596,7 +609,7 @@ def copies_and_files_are_the_same_robot(c):
     for other in (pickle.loads(pickle.dumps(robot)), copy.deepcopy(robot)):
         assert other == robot and hash(other) == hash(robot)
         np.testing.assert_array_equal(other.inverse_dynamics(*c.motion), c.tau)
-    laws = {"Hose": Hose, "Grease": Grease}
+    laws = {"Hose": Hose, "Grease": Grease, "SlowGrease": SlowGrease}
     assert model_from_toml(toml_text(robot.model), laws=laws) == robot.model
     if robot.model.loads or any(x.friction.own for x in robot.model.links):
         return

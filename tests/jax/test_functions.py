@@ -16,6 +16,7 @@ from dynamis.errors import DynamisError, OptionError, ShapeError
 from dynamis.jax.functions import computed
 
 from ..random_robots import robots, states
+from ..simulation.own_states import Maxwell
 from .arguments import FUNCTIONS, arguments, close, equal, function, results
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -292,7 +293,7 @@ def test_what_is_wrong_is_refused(what):
 
 
 @pytest.mark.usefixtures("x64")
-def test_a_step_of_an_elastic_arm_is_refused():
+def test_a_step_of_an_arm_with_more_states_is_refused():
     rigid = dy.load("planar-2link").with_drive(1, rotor_inertia=1e-3)
     elastic = rigid.with_drive(1, stiffness=1e3)
     state = ([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
@@ -300,4 +301,6 @@ def test_a_step_of_an_elastic_arm_is_refused():
     for parameters in (None, elastic.parameters.values):
         with pytest.raises(OptionError, match="step: joint 'joint2' is elastic"):
             dj.step(elastic, *state, parameters=parameters)
+    with pytest.raises(OptionError, match=r"step: Maxwell\.stretch is a state of a law"):
+        dj.step(rigid.with_load(Maxwell()), *state)
     assert (dj.forward_dynamics(elastic, *state) == elastic.forward_dynamics(*state)).all()

@@ -6,6 +6,7 @@ import dynamis as dy
 from dynamis.errors import DynamisError
 from tests.dynamics.test_own_laws import Bias, Numbered, rubbing
 from tests.random_robots import Grease, Hose
+from tests.simulation.own_states import Dahl, Maxwell
 
 
 def test_files_hold_names_and_constants_never_code(tmp_path):
@@ -29,6 +30,15 @@ def test_files_hold_names_and_constants_never_code(tmp_path):
         dy.load(path, laws=["Hose"])
     with pytest.raises(DynamisError, match="'coulomb', which is a friction law of the package"):
         dy.load(path, laws={"coulomb": Grease})
+
+
+def test_states_are_those_of_the_class(tmp_path):
+    arm = rubbing(dy.load("planar-2link"), Dahl(dry=2.0)).with_load(Maxwell(damping=7.0))
+    path = tmp_path / "arm.toml"
+    arm.save(path, laws=True)
+    assert "stretch" not in path.read_text()
+    again = dy.load(path, laws={"Dahl": Dahl, "Maxwell": Maxwell})
+    assert again == arm and again.model.loads[0].states.names == ("stretch",)
 
 
 def test_a_plain_robot_saves_with_or_without_laws(tmp_path):

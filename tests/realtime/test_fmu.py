@@ -16,6 +16,7 @@ from dynamis.export.export import model_hash
 from dynamis.realtime.fmu.export import export_fmu
 from dynamis.simulation import tasks
 from dynamis.spatial.functions import MATH
+from tests.simulation.own_states import Aging, Maxwell
 from tests.thorough import thorough_but
 
 fmpy = pytest.importorskip("fmpy")
@@ -181,6 +182,24 @@ def test_an_arm_without_sines_has_the_bits_of_simulate(tmp_path, compiled):
     assert sim.qd.all()
     np.testing.assert_array_equal(slave.see("q"), sim.q)
     np.testing.assert_array_equal(slave.see("qd"), sim.qd)
+    slave.end()
+
+
+def test_own_laws_with_states_have_the_bits_of_simulate(tmp_path, compiled):
+    robot = dy.load("cartesian-xy").with_load(Maxwell(stiffness=400.0, damping=8.0))
+    robot = robot.with_link(1, friction=dy.Friction(law=Aging(dry=4.0)))
+    slave = Slave(export_fmu(robot, tmp_path / "arm.fmu", "3.0", dt=2e-3), tmp_path / "x").begin()
+    sim, stuck = dy.Simulator(robot, 2e-3), 0
+    sim.reset()
+    for k in range(300):
+        tau = np.array([50.0 * np.sin(0.1 * k), 19.62 + 8.0 * np.sin(0.02 * k)])
+        slave.put("tau", tau)
+        slave.step(0.002 * k, 0.002)
+        sim.step(tau)
+        stuck += sim.qd[1] == 0.0
+        np.testing.assert_array_equal(slave.see("q"), sim.q)
+        np.testing.assert_array_equal(slave.see("qd"), sim.qd)
+    assert 10 < stuck < 290
     slave.end()
 
 

@@ -332,7 +332,7 @@ ROWS = (
         internal=True,
         reducible=True,
         open_only=True,
-        refuses="simulation.smooth:refuse_elastic",
+        refuses="simulation.smooth:refuse_more_states",
     ),
     _of_loops("dynamics.closures:closure_error", ("q",), {"e": (C,)}),
     _of_loops("dynamics.closures:closure_jacobian", ("q",), {"J": (C, N)}),

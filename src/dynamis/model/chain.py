@@ -24,7 +24,7 @@ from .conventions import CONVENTIONS
 from .drive import CIRCUIT, ELASTIC, Drive
 from .force import Force
 from .friction import Friction, sides
-from .law import CONSTANTS, UserLaw
+from .law import CONSTANTS, STATE, LawStates, UserLaw
 from .link import Link
 from .memory import Stretch
 from .model import Model
@@ -57,13 +57,42 @@ class Body(NamedTuple):
 
 
 class OwnLaw(NamedTuple):
-    """A law of the user's own (see `UserLaw`): coefficients are the constants it is linear in."""
+    """A law of the user's own (see `UserLaw`): coefficients are the constants it is linear in.
+
+    `state` holds the values of its states in a simulation; None: there is no motion in time.
+    """
 
     tape: Tape
     energy: Tape | None
     linear: tuple[str, ...]
     coefficients: tuple[Any, ...]
     constants: Mapping[str, Any]  # the others
+    states: LawStates | None = None
+    state: tuple[Any, ...] | None = None
+
+    @property
+    def torque_tape(self) -> Tape:
+        """The tape of its torque in a simulation."""
+        return self.tape if self.states is None else self.states.torque
+
+    def torque(self, fn: Functions, **given: Scalars) -> list[Any]:
+        """Its torque; without a motion in time its states are steady."""
+        if self.states is None or self.state is None:
+            return self.run(self.tape, fn, **given)
+        return self._in_state(self.states, self.states.torque, self.state, fn, given)
+
+    def rate(self, fn: Functions, **given: Scalars) -> list[Any]:
+        """d/dt of its states, which must be known."""
+        if self.states is None or self.state is None:
+            return []
+        return self._in_state(self.states, self.states.rate, self.state, fn, given)
+
+    def _in_state(
+        self, states: LawStates, tape: Tape, values: Scalars, fn: Functions,
+        given: Mapping[str, Scalars],
+    ) -> list[Any]:  # fmt: skip
+        own: Any = {STATE: dict(zip(states.names, values, strict=True))}
+        return self.run(tape, fn, **given, **own)
 
     def run(self, tape: Tape, fn: Functions, **given: Scalars) -> list[Any]:
         """What a tape of it gives for arguments and its constants."""
@@ -424,7 +453,7 @@ def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions)
 def _own(law: UserLaw) -> OwnLaw:
     constants = dict(law.constants)
     coefficients, rest = tuple(constants.pop(name) for name in law.linear), constants
-    return OwnLaw(law.tape, law.energy, law.linear, coefficients, rest)
+    return OwnLaw(law.tape, law.energy, law.linear, coefficients, rest, law.states)
 
 
 def _force(

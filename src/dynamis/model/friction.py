@@ -56,7 +56,8 @@ class Friction:
     velocity); "grotjahn" (ratio); "lugre" (static_ratio, velocity, stiffness of the bristles in
     N m/rad, their damping in N m s/rad), which is "stribeck" wherever nothing is simulated. `law`
     may also be an instance of a frozen dataclass of your own with torque(self, qd, direction,
-    constants, fn); viscous, coulomb and offset are zero unless given, and add to it.
+    constants, fn), and with states of its own; viscous, coulomb and offset are zero unless given,
+    and add to it.
     `viscous` is one number or the pair (moving positive, moving negative). `load` is friction per
     torque that the joint transmits to its link (gravity, inertia, springs, forces at the tool):
     0.1 is a gear that loses a tenth of what it carries.

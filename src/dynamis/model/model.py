@@ -285,6 +285,14 @@ class Model:
             *(f"friction law {own.name!r} of {x.joint_name}" for x, own in rubs if own is not None),
         )
 
+    @property
+    def law_states(self) -> tuple[str, ...]:
+        """States of the user's laws, OWNER.NAME, as `run.states["law_state"]` has them."""
+        owners = [(x.joint_name, x.friction.own) for x in self.links]
+        owners += [(law.name, law) for law in self.loads]
+        laws = ((owner, law.states) for owner, law in owners if law is not None)
+        return tuple(f"{owner}.{x}" for owner, own in laws if own is not None for x in own.names)
+
     def link_index(self, name: str | None, what: str = "") -> int:
         """Number of a link, -1 for the base (None, or its name)."""
         if name in (None, self.base_name):

@@ -1260,6 +1260,10 @@ class Robot:
         fn). `constants` are its fields that hold numbers, by name; `fn` has sin, exp, select, ...
         It is called once, here. Constants the torque is linear in are parameters
         `<name>.<constant>`; its name is that of the class, or its `name`.
+
+        A class that names `states` has a rate(self, q, qd, constants, fn, state) of them, which
+        simulations integrate from 0 on, and a torque with `state` too. All that knows no motion in
+        time has states at steady(self, q, qd, constants, fn), or 0 without it.
         """
         return self._with_model(loads=(*self.model.loads, law))
 

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..dynamics.elements import friction
 from ..dynamics.elements.gears import stored
+from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, inner, plus
 from .inertia import ArmInertia, Constrained
-from .rows import always, bristles
+from .rows import always, bristles, own_rates, with_own_states
 
 if TYPE_CHECKING:
     from .plant import Plant, PlantState
@@ -207,6 +208,33 @@ def stretched_at_end(
                 z = friction.stretched(z + e.factor * (b - a), element, fn)
             found[k] = z
     return found
+
+
+def own_states_at_end(
+    plant: "Plant", x: "PlantState", end: "PlantState", q: Scalars, h: Any, fn: Functions
+) -> list[Any]:
+    """States of laws of the user's after a step from x to q, `end` being where the stages led.
+
+    Where a joint turned or met a stop the stages went elsewhere: then a step of the midpoint rule,
+    every joint at its mean velocity.
+    """
+    if not end.law_state or not (any(plant.holds) or plant.hard):
+        return list(end.law_state)
+    event: Any = 0.0
+    for a, b in zip(q, end.q, strict=True):
+        event = fn.max(event, 1.0 - 1.0 * (a == b))
+    duration = fn.select(h > 0.0, h, 1.0)
+    mean = [(b - a) / duration for a, b in zip(x.q, q, strict=True)]
+
+    def rates(chain: Chain, at: Scalars) -> list[Any]:
+        return own_rates(chain, at, mean, x.direction, fn)
+
+    first = rates(plant.chain, x.q)
+    half = [z + 0.5 * h * rate for z, rate in zip(x.law_state, first, strict=True)]
+    place = [0.5 * (a + b) for a, b in zip(x.q, q, strict=True)]
+    rows = zip(x.law_state, rates(with_own_states(plant.chain, half), place), strict=True)
+    passed = [z + h * rate for z, rate in rows]
+    return [fn.select(event > 0.0, a, b) for a, b in zip(passed, end.law_state, strict=True)]
 
 
 def _share(before: Any, after: Any, fn: Functions) -> Any:

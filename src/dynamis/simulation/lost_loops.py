@@ -49,7 +49,8 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
     tau, none = part("tau"), [0.0] * s.n
     x = PlantState(
         q=part("q"), qd=part("qd"), motor=part("motor"), motor_rate=part("motor_rate"),
-        bristle=part("bristle"), current=[], warmth=part("warmth"), tau=tau, friction=none,
+        bristle=part("bristle"), current=[], warmth=part("warmth"),
+        law_state=part("law_state"), tau=tau, friction=none,
         direction=part("direction"), motor_friction=part("motor_friction"),
         motor_direction=part("motor_direction"), flank=part("flank"), command=tau, loss=[],
         impulse=[], computer={},
@@ -63,7 +64,7 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
             for c in s.tableau.nodes
         ]
         start, end = plant.stages(x, nodes, s.dt, s.tableau, NUMPY)
-        q, qd = plant.end_of_step(start, end, s.dt, NUMPY)
+        q, qd = plant.in_state(start, NUMPY).end_of_step(start, end, s.dt, NUMPY)
         yield plant.loop_figures(start, end, q, NUMPY), np.array(q[: s.n], dtype=float)
         x, t = plant.parted(replace(end, q=q, qd=qd)), t + s.dt
 

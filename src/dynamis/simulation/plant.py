@@ -26,7 +26,7 @@ from ..spatial.vectors import Scalars, inner, less, plus
 from . import motors, rows
 from .elastic import backlash, stiff_gears
 from .elastic.stiff_gears import ElasticGear
-from .impacts import impacts, reversals, stretched_at_end
+from .impacts import impacts, own_states_at_end, reversals, stretched_at_end
 from .inertia import ArmInertia, Constrained, inertia_at
 from .loops import LoopFigures, loop_figures, or_nan, put_back
 from .rows import Row
@@ -49,6 +49,7 @@ class PlantState:
     bristle: Scalars  # deflections of friction
     current: Scalars  # of motors with a circuit
     warmth: Scalars  # K, two rises of every joint whose friction feels temperature
+    law_state: Scalars  # of laws of the user's own: of joints, then loads
     tau: Scalars
     friction: Scalars  # of joints and stops
     direction: Scalars  # in which friction slides; 0 holds
@@ -62,7 +63,7 @@ class PlantState:
     measures: Mapping[str, list[Any]] = field(default_factory=dict)  # accumulators
 
 
-INTEGRATED = ("q", "qd", "motor", "motor_rate", "bristle", "current", "warmth")
+INTEGRATED = ("q", "qd", "motor", "motor_rate", "bristle", "current", "warmth", "law_state")
 SIDES = {  # parts of links, and of motors behind elastic gears, that stand one after the other
     "q": "motor", "qd": "motor_rate", "friction": "motor_friction", "direction": "motor_direction",
 }  # fmt: skip
@@ -131,6 +132,7 @@ class Plant:
             "bristle": len(rows.bristles(self.chain)),
             "current": len(motors.inductive(self.chain)) if self.drives else 0,
             "warmth": 2 * len(friction.thermal_joints(self.chain)),
+            "law_state": rows.own_states(self.chain),
             "loss": self._losses,
             "impulse": n * observed,
         }
@@ -176,13 +178,15 @@ class Plant:
 
     # the three parts of a step
 
-    def _warm(self, x: PlantState, fn: Functions) -> "Plant":
-        """The arm with the viscous friction of its temperatures."""
-        joints = friction.thermal_joints(self.chain)
-        if not joints:
-            return self
-        above = {i: x.warmth[2 * k] + x.warmth[2 * k + 1] for k, (i, _, _) in enumerate(joints)}
-        return replace(self, chain=friction.warmed(self.chain, above, fn))
+    def in_state(self, x: PlantState, fn: Functions) -> "Plant":
+        """The arm with the viscous friction of its temperatures, laws of the user's in theirs."""
+        arm, joints = self, friction.thermal_joints(self.chain)
+        if joints:
+            above = {i: x.warmth[2 * k] + x.warmth[2 * k + 1] for k, (i, _, _) in enumerate(joints)}
+            arm = replace(arm, chain=friction.warmed(arm.chain, above, fn))
+        if rows.own_laws(arm.chain):
+            arm = replace(arm, chain=rows.with_own_states(arm.chain, x.law_state))
+        return arm
 
     def _engaged(self, x: PlantState) -> "Plant":
         """The arm with every gear on its flank, or within its gap."""
@@ -196,7 +200,7 @@ class Plant:
 
     def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
         """Directions of friction, direction of power through the gears, torques that act."""
-        arm, x = self._warm(x, fn), self.joined(x)
+        arm, x = self.in_state(x, fn), self.joined(x)
         if self.hard:
             played = zip(backlash.with_backlash(self.gears), self.hard, strict=True)
             x = replace(x, flank=[backlash.flank(*gear, x.q, x.qd, h, fn) for gear in played])
@@ -394,7 +398,7 @@ class Plant:
         Of a stage of an implicit step also the state at its `start` is needed, and the sums of the
         rates of stages `before`.
         """
-        arm, acting = self._warm(x, fn)._engaged(x), self._of_all(acting)
+        arm, acting = self.in_state(x, fn)._engaged(x), self._of_all(acting)
         found = arm._rate(self.joined(x), acting, h, fn)
         if not self.gears:
             return found
@@ -416,7 +420,8 @@ class Plant:
     ) -> dict[str, list[Any]]:  # fmt: skip
         warming = self._warming(x, other, fn)
         return {"q": list(x.qd), "qd": qdd, "motor": [], "motor_rate": [], "bristle": bristle,
-                "current": current, "warmth": warming}  # fmt: skip
+                "current": current, "warmth": warming,
+                "law_state": rows.own_rates(self.chain, x.q, x.qd, x.direction, fn)}  # fmt: skip
 
     def _warming(self, x: PlantState, other: Scalars, fn: Functions) -> list[Any]:
         """Rates of the temperatures, by the power of friction; offsets have none."""
@@ -437,24 +442,33 @@ class Plant:
 
         `sines` are those between the rows of J at x, if its beginning gave them.
         """
-        found = self._warm(x, fn)._finish(self.joined(x), self.joined(end), h, fn, sines)
+        found = self.in_state(x, fn)._finish(self.joined(x), self.joined(end), h, fn, sines)
         impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
         return replace(self.parted(found), impulse=impulse)
 
     def _finish(
         self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None
     ) -> PlantState:
-        q, qd = self.end_of_step(x, end, h, fn)
+        q, qd, inertia = self._after_events(x, end, h, fn)
+        law_state = own_states_at_end(self, x, end, q, h, fn)
+        q, qd = self._closed(q, qd, inertia, fn)
         if self.chain.closures:
             figures = self.loop_figures(x, end, q, fn, sines)
             sound = figures.sound(self.chain, self.order)
             q, qd = or_nan(q, sound, fn), or_nan(qd, sound, fn)
-        return replace(end, q=q, qd=qd, bristle=stretched_at_end(self, x, end, q, qd, h, fn))
+        bristle = stretched_at_end(self, x, end, q, qd, h, fn)
+        return replace(end, q=q, qd=qd, bristle=bristle, law_state=law_state)
 
     def end_of_step(
         self, x: PlantState, end: PlantState, h: Any, fn: Functions
     ) -> tuple[list[Any], list[Any]]:
         """q and qd after what stopped, reversed or hit a stop, with the loops closed."""
+        return self._closed(*self._after_events(x, end, h, fn), fn)
+
+    def _after_events(
+        self, x: PlantState, end: PlantState, h: Any, fn: Functions
+    ) -> tuple[list[Any], list[Any], ArmInertia | Constrained | None]:
+        """q and qd after what stopped, reversed or hit a stop; the inertia there, if known."""
         q, qd, inertia = list(end.q), list(end.qd), None
         if self.hard:
             q, qd = backlash.teeth(self, x, q, qd, h, fn)
@@ -462,6 +476,12 @@ class Plant:
             q, qd, inertia = reversals(self._engaged(x), x, q, qd, h, fn)
         if any(self.stops):
             q, qd, inertia = impacts(self._engaged(x), x, q, qd, h, fn)
+        return q, qd, inertia
+
+    def _closed(
+        self, q: list[Any], qd: list[Any], inertia: ArmInertia | Constrained | None, fn: Functions
+    ) -> tuple[list[Any], list[Any]]:
+        """q and qd with the loops closed."""
         if not self.chain.closures:
             return q, qd
         if self.gamma:  # a stiff gear takes its motor along: else it would be stretched

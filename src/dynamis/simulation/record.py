@@ -14,10 +14,12 @@ from ..control.sensors import TORQUES
 from ..control.stability import NOTABLE, why_unstable
 from ..errors import OptionError, ShapeError
 from ..robot import Robot
+from ..spatial.functions import MATH
 from ..trajectory.trajectory import State
 from ..user_code import location
 from .assembly import Assembly
 from .elastic.vibration import fastest_friction
+from .rows import own_rates, with_own_states
 from .run import Event, Measurement, Run
 from .settings import Settings, shorter_steps
 from .signals import returned
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
 
 MEMORY = 8e9  # bytes
 TOO_SHORT = "steps became too short"  # the message of a run that cannot go on begins so
+DIFFERENCE = 1e-6  # of a state, for the slope of its rate
 HALVINGS = 50  # to find an event between two rows
-PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
+PHYSICAL = ("bristle", "current", "warmth", "law_state")  # states of the arm besides q and qd
 
 
 def stiff_friction(
@@ -53,6 +56,33 @@ def stiff_friction(
     name = robot.joint_names[joint]
     said = f"steps of {dt:g} s are too long for the viscous friction of joint {name!r}"
     return said, 0.5 * most / rate
+
+
+def stiff_law(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, z: np.ndarray, dt: float, tableau: Tableau
+) -> tuple[str, float] | None:
+    """That steps are too long for the states z of laws, and a step that is not; None if not."""
+    if tableau.adaptive or not (len(z) and np.isfinite([*q, *qd, *z]).all()):
+        return None
+    place, speed, direction = (x.tolist() for x in (q, qd, np.sign(qd)))
+
+    def rates(states: np.ndarray) -> np.ndarray:
+        chain = with_own_states(robot.chain, states.tolist())
+        return np.array(own_rates(chain, place, speed, direction, MATH), float)
+
+    steps = DIFFERENCE * np.maximum(1.0, np.abs(z))
+    try:
+        J = np.array([rates(z + e) - rates(z) for e in np.diag(steps)]).T / steps
+    except ArithmeticError:  # the arm is far off
+        return None
+    if not np.isfinite(J).all():
+        return None
+    rate = -float(np.linalg.eigvals(J).real.min())
+    if not rate * dt > tableau.stability_limit:
+        return None
+    name = robot.model.law_states[int(np.argmin(J.diagonal()))]
+    said = f"steps of {dt:g} s are too long for the state {name!r} of a law"
+    return said, 0.5 * tableau.stability_limit / rate
 
 
 class Instant(NamedTuple):
@@ -149,7 +179,7 @@ class RunRecorder:
         if row == 0 or not np.isfinite(t):
             return ""
         q = self.rows[member, 0, : s.n].astype(float)
-        if found := self._too_stiff(q, t, member):
+        if found := self._stiff_law(row, member) or self._too_stiff(q, t, member):
             return f": {found}"
         if not s.robot.model.closures:
             return ""
@@ -178,6 +208,15 @@ class RunRecorder:
         unstable, remedy = why_unstable(s.law, robot, q, t - self.t[0], s.delay * s.dt)
         sampling = "sample_time and dt" if s.period == 1 else "sample_time"
         return unstable and f"{unstable}; {remedy} or shorten {sampling}"
+
+    def _stiff_law(self, row: int, member: int) -> str:
+        """That steps are too long for the states of laws, at the start or before `row`."""
+        s = self.s
+        for known in self.rows[member, [0, row - 1]].astype(float):
+            q, qd, z = (known[self.m.slots.slices[name]] for name in ("q", "qd", "law_state"))
+            if found := stiff_law(self._robot(member), q, qd, z, s.dt, s.tableau):
+                return f"{found[0]}, use {shorter_steps(s, found[1])}"
+        return ""
 
     def _elastic_loop(self, member: int) -> ElasticLoop | None:
         """The loop of a law and an arm with elastic joints."""

@@ -11,11 +11,13 @@ hold are masked in M; what other rows take follows from their complement J M^-1 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..dynamics import coupling
 from ..dynamics.elements import friction
-from ..model.chain import Chain, Resistance
+from ..dynamics.elements.loads import load_rates
+from ..model.chain import Chain, OwnLaw, Resistance
 from ..model.memory import Stretch
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, inner, less, plus
@@ -192,6 +194,48 @@ def bristles(chain: Chain) -> list[tuple[CoordinateFriction, Stretch | None]]:
     return found
 
 
+def own_laws(chain: Chain) -> list[OwnLaw]:
+    """Laws of the user's that have states, in the order of the state: of joints, then loads."""
+    laws = [*(e.own for e in chain.resistances), *chain.loads]
+    return [law for law in laws if law is not None and law.states is not None]
+
+
+def own_states(chain: Chain) -> int:
+    """How many states laws of the user's have."""
+    return sum(len(law.states.names) for law in own_laws(chain) if law.states is not None)
+
+
+def with_own_states(chain: Chain, values: Scalars) -> Chain:
+    """The chain whose laws of the user's are in these states."""
+    left = iter(values)
+
+    def placed(law: OwnLaw | None) -> Any:
+        if law is None or law.states is None:
+            return law
+        return law._replace(state=tuple(next(left) for _ in law.states.names))
+
+    resistances = tuple(r._replace(own=placed(r.own)) for r in chain.resistances)
+    return replace(chain, resistances=resistances, loads=tuple(map(placed, chain.loads)))
+
+
+def own_rates(chain: Chain, q: Scalars, qd: Scalars, d: Scalars, fn: Functions) -> list[Any]:
+    """d/dt of the states of laws of the user's, of joints that slide in directions d."""
+    found: list[Any] = []
+    for e in coordinate_frictions(chain):
+        if e.resistance.own is not None and e.resistance.own.states is not None:
+            u = e.factor * qd[e.coordinate]
+            direction = _side(e, d, fn) if sticking(e) else fn.sign(u)
+            found += friction.own_rates(e.resistance.own, u, direction, fn)
+    for load in chain.loads:
+        found += load_rates(chain, load, q, qd, fn)
+    return found
+
+
+def _side(e: CoordinateFriction, d: Scalars, fn: Functions) -> Any:
+    """The direction of a joint whose coordinate slides in directions d."""
+    return (1.0 if _positive(e.factor) else fn.sign(e.factor)) * d[e.coordinate]
+
+
 def own_limits(chain: Chain, fn: Functions) -> list[tuple[Any, Any] | None]:
     """Bounds of the holding friction of every coordinate itself; None: it has none."""
     boxes: list[tuple[Any, Any] | None] = [None] * chain.n
@@ -247,10 +291,7 @@ def sliding(chain: Chain, qd: Scalars, d: Scalars, fn: Functions) -> list[Any]:
     tau: list[Any] = [0.0] * chain.n
     for e in coordinate_frictions(chain):
         if sticking(e):
-            s = 1.0 if _positive(e.factor) else fn.sign(e.factor)
-            own = friction.sliding(
-                e.resistance, e.factor * qd[e.coordinate], s * d[e.coordinate], fn
-            )
+            own = friction.sliding(e.resistance, e.factor * qd[e.coordinate], _side(e, d, fn), fn)
             tau[e.coordinate] = tau[e.coordinate] + e.factor * own
     return tau
 

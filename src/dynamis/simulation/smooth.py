@@ -35,8 +35,14 @@ def step(
     return end[:n], end[n:]
 
 
-def refuse_elastic(model: Model) -> None:
-    """Name a joint whose motor moves by itself, which this step does not know."""
+def refuse_more_states(model: Model) -> None:
+    """Name a joint whose motor moves by itself, or a law with states: not known to this step."""
+    if model.law_states:
+        raise OptionError(
+            f"step: {model.law_states[0]} is a state of a law, and a step of the smooth arm has "
+            "none but q and qd",
+            "dy.Simulator steps the arm with the states of its laws",
+        )
     for link in model.links:
         if link.drive is not None and link.drive.stiffness is not None:
             raise OptionError(

@@ -297,7 +297,8 @@ class StepCheck:
         signals = m.plant_rows(s, s.dt * s.span.first + h * np.arange(steps // together), h)
         kept = np.zeros((2, len(signals), n), x.dtype)
         self._run_plant(x, signals, h, kept)
-        return np.abs(kept[1] - kept[0])
+        with np.errstate(invalid="ignore"):  # friction that is stiff for them diverges
+            return np.abs(kept[1] - kept[0])
 
     # the run again
 

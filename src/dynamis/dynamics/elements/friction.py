@@ -106,7 +106,12 @@ def _shaped(r: Resistance, V: Any, P: Any, N: Any, fn: Functions, direction: Any
 
 def own(law: OwnLaw, qd: Any, direction: Any, fn: Functions) -> Any:
     """Friction torque by a law of one's own, sliding in a direction (-1, 0 or 1)."""
-    return law.run(law.tape, fn, qd=[qd], direction=[direction])[0]
+    return law.torque(fn, qd=[qd], direction=[direction])[0]
+
+
+def own_rates(law: OwnLaw, qd: Any, direction: Any, fn: Functions) -> list[Any]:
+    """d/dt of the states of a law of one's own, sliding in a direction (0: held)."""
+    return law.rate(fn, qd=[qd], direction=[direction])
 
 
 def own_parts(law: OwnLaw, qd: Any, direction: Any, fn: Functions) -> tuple[Any, list[Any]]:
@@ -130,7 +135,7 @@ def sliding(resistance: Resistance, qd: Any, direction: Any, fn: Functions) -> A
 
 def sticks(resistance: Resistance) -> bool:
     """Whether this friction can hold a joint at rest."""
-    if resistance.own is not None and resistance.own.tape.takes("direction"):
+    if resistance.own is not None and resistance.own.torque_tape.takes("direction"):
         return True
     if resistance.memory:
         return True

@@ -6,7 +6,7 @@ Each is a law of the coordinates q and their rates, kept as a tape (see `dynamis
 from collections.abc import Mapping
 from typing import Any
 
-from ...model.chain import Chain
+from ...model.chain import Chain, OwnLaw
 from ...model.places import Place
 from ...spatial.functions import Functions
 from ...spatial.vectors import Scalars, plus
@@ -18,8 +18,13 @@ def load_torque(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[An
     """Torque of every coordinate against the loads, (n,)."""
     total: list[Any] = [0.0] * chain.link_coordinates
     for load in chain.loads:
-        total = plus(total, load.run(load.tape, fn, **_of_links(chain, q=q, qd=qd)))
+        total = plus(total, load.torque(fn, **_of_links(chain, q=q, qd=qd)))
     return _of_all(chain, total)
+
+
+def load_rates(chain: Chain, load: OwnLaw, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
+    """d/dt of the states of a load."""
+    return load.rate(fn, **_of_links(chain, q=q, qd=qd))
 
 
 def load_rest(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
