@@ -476,6 +476,8 @@ class Plant:
             q, qd, inertia = reversals(self._engaged(x), x, q, qd, h, fn)
         if any(self.stops):
             q, qd, inertia = impacts(self._engaged(x), x, q, qd, h, fn)
+        if self.chain.closures and self.gamma:  # a stiff gear would be stretched without its motor
+            inertia = self._engaged(x).inertia_for(q, fn, x, [h] * len(q), h)
         return q, qd, inertia
 
     def _closed(
@@ -484,8 +486,6 @@ class Plant:
         """q and qd with the loops closed."""
         if not self.chain.closures:
             return q, qd
-        if self.gamma:  # a stiff gear takes its motor along: else it would be stretched
-            inertia = self._engaged(x).inertia_for(q, fn, x, [h] * len(q), h)
         inertia = inertia or inertia_at(self.chain, q, fn)
         return put_back(self.chain, q, qd, *self._resting(q, qd, fn), inertia, fn)
 
