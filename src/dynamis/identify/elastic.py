@@ -177,9 +177,9 @@ class ElasticEstimate:
             lag, delay = (0.0, 0.0) if joint is None else (joint.lag, joint.delay)
             for of_link in arrays.keys() & {"q", "qd", "qdd"}:
                 x = ahead(arrays[of_link][:, k], lag / log.step)
-                arrays[of_link][:, k] = _smooth(x, kernels(log.step, self.cutoff)[0])
+                arrays[of_link][:, k] = convolved_ends(x, kernels(log.step, self.cutoff)[0])
             g = kernels(log.step, self.cutoff, delay)
-            arrays["tau"][:, k] = _smooth(arrays["tau"][:, k], g[0])
+            arrays["tau"][:, k] = convolved_ends(arrays["tau"][:, k], g[0])
             if joint is not None:
                 taken[:, k] = self._taken(joint, log.motor[:, k], log.step)  # type: ignore[index]
         return {"t": log.t, **arrays, "tau": arrays["tau"] - taken, "taken": taken}
@@ -187,9 +187,9 @@ class ElasticEstimate:
     def _taken(self, joint: ElasticJoint, motor: np.ndarray, step: float) -> np.ndarray:
         """Torque that a rotor and its friction take, (N,)."""
         g = kernels(step, self.cutoff)
-        rate = _smooth(motor, g[1])
-        sliding = _smooth(np.sign(rate), g[0])
-        inertial = joint.rotor_inertia * _smooth(motor, g[2])
+        rate = convolved_ends(motor, g[1])
+        sliding = convolved_ends(np.sign(rate), g[0])
+        inertial = joint.rotor_inertia * convolved_ends(motor, g[2])
         return inertial + joint.viscous * rate + joint.coulomb * sliding
 
     @property
@@ -213,7 +213,7 @@ class ElasticEstimate:
         return f"ElasticEstimate({', '.join(map(repr, self.joints))})"
 
 
-def _smooth(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+def convolved_ends(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """A signal through a kernel, continued at both ends, turned about its end points."""
     size = min(len(kernel), len(x) - 1)
     padded = np.pad(x, size, mode="reflect", reflect_type="odd")
