@@ -7,8 +7,8 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError
-from dynamis.identify.deflection import identify_deflections
-from dynamis.identify.elastic import elastic_joints
+from dynamis.identify.elastic.deflection import identify_deflections
+from dynamis.identify.elastic.joints import elastic_joints
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

@@ -9,7 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.cli import main
 from dynamis.errors import OptionError
-from dynamis.identify.elastic import elastic_joints
+from dynamis.identify.elastic.joints import elastic_joints
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

@@ -16,7 +16,7 @@ from ..logs.checks import spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from ..tables import text_table
-from .elastic import ElasticEstimate
+from .elastic.joints import ElasticEstimate
 from .error_split import ErrorSplit, error_split, percent, together
 from .feasible import links_of, physical
 from .frictions import SLOW, SPEED

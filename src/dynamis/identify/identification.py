@@ -45,7 +45,7 @@ from .diagnose import (
     without_directions,
     worse_with_other_signs,
 )
-from .elastic import elastic_joints, left_rigid
+from .elastic.joints import elastic_joints, left_rigid
 from .estimate import Estimate, Validation, handed_over, validation
 from .estimators import FitProblem, Found, estimator_named, with_loads
 from .feasible import SolverError

@@ -20,7 +20,7 @@ from scipy.ndimage import binary_dilation
 from scipy.signal import oaconvolve, welch
 from scipy.stats import t as student
 
-from ..lazy import cached_property
+from ...lazy import cached_property
 
 LINEAR = ("rotor_inertia", "viscous", "coulomb", "offset", "stiffness", "damping")
 CURVED = ("backlash", "zero", "lag", "delay")

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from ..arguments import checked, number, one_of, strict
-from ..errors import OptionError, shown
-from ..lazy import cached_property
-from ..logs.log import Log
-from .elastic import checked_elastic, convolved_ends
-from .frictions import friction_named
+from ...arguments import checked, number, one_of, strict
+from ...errors import OptionError, shown
+from ...lazy import cached_property
+from ...logs.log import Log
+from ..frictions import friction_named
+from ..processing import on_even_grid
+from ..unknowns import Unknowns, unknowns
+from .joints import checked_elastic, convolved_ends
 from .motor_equation import kernels
-from .processing import on_even_grid
-from .unknowns import Unknowns, unknowns
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ...robot import Robot
 
 MOST = 0.25  # of a radian: the way of the fastest mode in a step
 HIGHEST = 0.05  # of the sampling rate: cut-off of the motors' positions

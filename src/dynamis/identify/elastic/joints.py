@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, is_word, one_of, strict
-from ..errors import OptionError, counted, shown
-from ..logs.log import OPTIONAL, Log
-from ..model.check.finding import Finding
-from ..model.drive import Drive
-from ..tables import text_table
+from ...arguments import checked, is_word, one_of, strict
+from ...errors import OptionError, counted, shown
+from ...logs.log import OPTIONAL, Log
+from ...model.check.finding import Finding
+from ...model.drive import Drive
+from ...tables import text_table
+from ..processing import on_even_grid
 from .motor_equation import (
     CURVED,
     MotorFit,
@@ -29,10 +30,9 @@ from .motor_equation import (
     kernels,
     with_spread,
 )
-from .processing import on_even_grid
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ...robot import Robot
 
 AUTO = "auto"
 STILL = 1e-7  # rad or m: a deflection that varies less is that of a rigid joint
