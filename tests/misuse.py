@@ -337,7 +337,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "Excitation.save.path": lambda: "motion.csv",
     "Log.stated": lambda: ("q",),
     "Log.t": lambda: np.arange(9) / 100.0,
-    **{f"Log.{x}": lambda: np.ones((9, N)) for x in ("q", "qd", "qdd", "tau")},
+    **{f"Log.{x}": lambda: np.ones((9, N)) for x in ("q", "qd", "qdd", "tau", "motor")},
     "Robot.kernel().*arguments": lambda: ([0.1, 0.2],),
     **{f"Robot.{x}.q": lambda: mechanism().home for x in OF_CLOSED},
     **{f"Robot.{x}.qd": lambda: np.zeros(3) for x in ("constraint_forces", "joint_accelerations")},

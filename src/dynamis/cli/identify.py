@@ -8,7 +8,17 @@ import numpy as np
 from tyro.conf import Positional, UseAppendAction, arg
 
 from ..errors import OptionError
-from .arguments import SAVED, Json, RobotName, RunXacro, Word, check_pictures, listed, passive_names
+from .arguments import (
+    SAVED,
+    Json,
+    RobotName,
+    RunXacro,
+    Word,
+    check_pictures,
+    listed,
+    passive_names,
+    words,
+)
 from .logs import FOLDER, IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
@@ -28,7 +38,7 @@ def run(
     robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
     friction: Word = "auto", estimator: Word = "feasible", rotors: bool = False,
     no_rotors: bool = False,
-    only: Literal["friction"] | None = None,
+    only: Literal["friction"] | None = None, elastic: str | None = None,
     prior: Annotated[float | None, arg(metavar="ROWS")] = None, passive_friction: str = "described",
     cutoff: Annotated[float | None, arg(metavar="HZ")] = None,
     reading: TorqueOptions = IN_SI, window: Span = None, validate_window: Span = None,
@@ -64,6 +74,9 @@ def run(
             the torque better).
         no_rotors: Never identify rotor inertias.
         only: Identify friction alone; masses and inertias stay as described.
+        elastic: Joints whose stiffness, damping and backlash are identified, from logs with columns
+            of both sides (q1.., motor1..): auto, or names with commas. Errors are then those of the
+            torque that the gears transmit.
         prior: Weight of the described masses and inertias with --estimator feasible, in rows of
             data (default: 1).
         passive_friction: Passive joints of a closed mechanism that have friction: described (those
@@ -93,7 +106,7 @@ def run(
     tests = reading.logs(validate, arm, others)
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=_rotors(rotors, no_rotors),
-        cutoff=cutoff, only=only, prior=prior,
+        cutoff=cutoff, only=only, prior=prior, elastic=_elastic(elastic),
         passive_friction=passive_names(passive_friction, arm),
         processing=Processing(torque_delay=_delay(torque_delay)), force=force,
     )  # fmt: skip
@@ -159,6 +172,11 @@ def _rotors(wanted: bool, unwanted: bool) -> bool | None:
     return wanted or (False if unwanted else None)
 
 
+def _elastic(given: str | None) -> str | list[str] | None:
+    """The word auto, or names of joints."""
+    return given if given in (None, "auto") else words(given)
+
+
 def _delay(given: str | None) -> float | str | None:
     """Seconds, or the word that stands for them; None: the log decides."""
     if given is None or given == "estimate":
@@ -195,6 +213,9 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
         ("physically consistent", ("yes" if found.is_physical else "no", style)),
     ]
     data(table(found.unknowns.robot.name, ("figure", "value"), rows))
+    if found.elastic is not None:
+        head = ("joint", *(x.replace("_", " ") for x in found.elastic.columns))
+        data(table("Elastic joints, intervals of 95 %", head, found.elastic.table()))
     if found.choices:
         data(table("Chosen by the log", CHOICES, [x.cells() for x in found.choices]))
 
@@ -269,6 +290,7 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
         "not_identifiable": found.not_identifiable,
         "rows_that_count_as_one": found.correlation,
         "processing": found.processing,
+        "elastic": None if found.elastic is None else [vars(x) for x in found.elastic],
         "findings": found.findings,
     }
 

@@ -33,9 +33,9 @@ class Reading:
             robot's order; numbers count them from 0.
         lock: Joints of a URDF, SDF or MJCF that are held at a value, such as finger=0.02.
         tip: Link that carries the tool (default: the last one).
-        columns: Columns of t, q, qd, tau, current, motor_q, .. in the logs: a name, a pattern such
-            as pos_*, several names with commas, or numbers of columns from 0 if there is no header.
-            Nothing after = leaves a signal out.
+        columns: Columns of t, q, qd, tau, current, motor_q, motor, .. in the logs: a name, a
+            pattern such as pos_*, several names with commas, or numbers of columns from 0
+            if there is no header. Nothing after = leaves a signal out.
         units: Units other than SI, such as q=deg,t=ms; tau=-1 turns all signs around, tau=1,-1,1
             that of the second joint.
         sample_time: Time between samples, if the logs have no time stamps.

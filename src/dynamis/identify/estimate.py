@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arguments import checked, number, passed_on, strict
-from ..errors import OptionError, shown
+from ..errors import OptionError, shown, worded
 from ..lazy import cached_property
 from ..logs.checks import spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from ..tables import text_table
+from .elastic.joints import ElasticEstimate
 from .error_split import ErrorSplit, error_split, percent, together
 from .feasible import links_of, physical
 from .frictions import SLOW, SPEED
@@ -192,6 +193,7 @@ class Estimate:
     elsewhere: Processing = Processing()  # that and what the log decided: for other motions too
     noise_covariance: np.ndarray | None = None  # by noise alone
     interval_sources: tuple[str, ...] = ()  # what decides each interval
+    elastic: ElasticEstimate | None = None  # of elastic joints: the rest is of the links
 
     @property
     def headline(self) -> str:
@@ -277,7 +279,8 @@ class Estimate:
     def robot(self) -> "Robot":
         """The robot with the identified parameters, and what it lost of the validated model."""
         found = tuple(f for f in self.findings if f.where == HANDED_OVER)
-        return self.unknowns.as_robot(self.full, self.values, found)
+        robot = self.unknowns.as_robot(self.full, self.values, found)
+        return robot if self.elastic is None else self.elastic.with_gears(robot)
 
     @cached_property
     def links_physical(self) -> tuple[bool, ...]:
@@ -326,7 +329,15 @@ class Estimate:
 
         Sample i of a seed is the same in whatever number of samples.
         """
+        self._refuse_elastic("sample")
         return self.posterior.draw(0, count, seed)
+
+    def _refuse_elastic(self, what: str) -> None:
+        if self.elastic is not None and self.elastic.joints:
+            raise OptionError(
+                f"{what} is not made for elastic joints: {worded(x.name for x in self.elastic)}",
+                "identify without elastic= for the rigid arm, or draw from elastic[name].interval",
+            )
 
     @property
     def not_identifiable(self) -> dict[str, str]:
@@ -347,13 +358,20 @@ class Estimate:
         """Torque at the logged instants, (N, n)."""
         robot, how = self.unknowns.robot, self._how(log)
         (log,) = checked_logs(log, robot)
-        return predicted(fitted(self.unknowns, self.values), log, how, robot)[0]
+        model = fitted(self.unknowns, self.values)
+        if self.elastic is None or not self.elastic.joints:
+            return predicted(model, log, how, robot)[0]
+        links, taken = self.elastic.of_links(log, robot.drive_names)
+        torque = predicted(model, links, how, robot)[0] + taken
+        return interpolated(log.t, links.t, torque)
 
     @checked
     def validate(self, log: Log) -> Validation:
         """Measured beside predicted torque on a motion: .rms, .relative_error, .is_repeat, ..."""
         how = self._how(log)
         (log,) = checked_logs(log, self.unknowns.robot)
+        if self.elastic is not None:
+            log = self.elastic.of_links(log, self.unknowns.robot.drive_names)[0]
         found = validation(self.unknowns, self.values, log, how)
         return replace(found, repeats=repeated(log, self.logs))
 
@@ -376,6 +394,7 @@ class Estimate:
         """Output error: the simulated closed loop is made to move as the log says."""
         from .closed_loop import output_error
 
+        self._refuse_elastic("refine")
         passed_on(options, output_error, "estimate", "log", "controller", "reference")
         return output_error(self, log, controller, reference, **options)
 

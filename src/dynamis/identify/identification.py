@@ -45,6 +45,7 @@ from .diagnose import (
     without_directions,
     worse_with_other_signs,
 )
+from .elastic.joints import elastic_joints, left_rigid
 from .estimate import Estimate, Validation, handed_over, validation
 from .estimators import FitProblem, Found, estimator_named, with_bounds, with_loads
 from .feasible import SolverError
@@ -411,6 +412,7 @@ def identify(
     dead_zone: float | None = None,
     prior: float | Mapping[str, float] | None = None,
     only: str | None = None,
+    elastic: Any = None,
     held_out: bool = True,
     force: bool = False,
     threads: int | None = None,
@@ -436,6 +438,12 @@ def identify(
     `dead_zone` (rad/s) override what is chosen from the data. `estimate.verdict` says how far to
     trust the result; a log that is not usable is refused with it (LogError), unless `force`.
 
+    `elastic="auto"` (or a list of joints) identifies stiffness, damping and backlash of elastic
+    joints, with rotors and friction of their motors, from logs that hold both sides (`log.motor`):
+    see `estimate.elastic`. The links follow from what the gears transmit, and every error is that
+    of the transmitted torque. Encoders that are sampled at different times and a torque that is
+    logged early or late are found with it.
+
     Logs of a closed mechanism hold its drives; the passive joints follow, in the assembly of
     `robot.home`. `passive_friction` says which of them rub: those described with friction, "all",
     "none", or a list of names.
@@ -453,6 +461,13 @@ def identify(
     processing = replace(processing or Processing(), **given)
     _check_cutoff(processing, logs)
     slow_logs = None if slow is None else checked_logs(slow, robot, "slow")
+    gears = None if elastic is None else elastic_joints(robot, logs, elastic)
+    if gears is not None:
+        robot, names = gears.links(robot), robot.drive_names
+        logs = [gears.of_links(x, names)[0] for x in logs]
+        if slow_logs is not None:
+            slow_logs = [gears.of_links(x, names)[0] for x in slow_logs]
+        rotors = rotors if _has_rotors(robot) or not gears.joints else False
     fits, what = 1 + held_out, f"identifying {robot.name}"
     models = []
     if is_word(friction, ("auto",)):
@@ -474,7 +489,18 @@ def identify(
             passive=passive_friction,
             shown=shown,
         )
-        return _identified(plan, logs, method, held_out, force)
+        found = _identified(plan, logs, method, held_out, force)
+    if gears is None:
+        said = said_once(by_importance([*found.findings, *left_rigid(logs)]))
+        return replace(found, findings=tuple(said))
+    said = said_once(by_importance([*gears.findings, *found.findings]))
+    return replace(found, elastic=gears, findings=tuple(said))
+
+
+def _has_rotors(robot: "Robot") -> bool:
+    """Whether some drive has a rotor."""
+    drives = [x.drive for x in robot.model.links if x.drive is not None]
+    return any(x.rotor_inertia != 0.0 for x in drives)
 
 
 def _identified(

@@ -20,7 +20,7 @@ from ..dynamics.elements import memory
 from ..errors import ClosureError, OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..logs.checks import without_spikes
-from ..logs.log import Log, stretches
+from ..logs.log import ARRAYS, Log, stretches
 from ..robot.closing import refuse_undriven
 from ..robot.deflections import deflections
 from .unknowns import Unknowns, reference_temperatures
@@ -190,7 +190,7 @@ def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
 
 def of_joints(log: Log, columns: list[int]) -> Log:
     """The log of some of its joints."""
-    names = ("q", "qd", "qdd", "tau", "temperature")
+    names = [x for x in ARRAYS if x != "t"]
     given = {name: getattr(log, name) for name in names}
     return replace(log, **{k: v[:, columns] for k, v in given.items() if v is not None})
 

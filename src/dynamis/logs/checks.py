@@ -194,6 +194,7 @@ PULSE = 5.0  # times the 99th percentile of a velocity's pulses: something struc
 LEAST_PULSE = 0.02  # of a velocity's range: a smaller pulse is none
 CORRUPT = 10.0  # ranges of a velocity: a larger pulse is no motion
 LOOKED_AT = 20_000  # rows that show the range of a signal
+BENDS = 5.0  # a motor that goes further, or less far, than its joint is in another unit
 NAMED = 4  # rows that a finding names
 
 
@@ -237,6 +238,8 @@ def _faults(log: Log, turns: Sequence[bool]) -> Iterator[Fault]:
     clean = without_spikes(log, marked)
     jumps = list(_jumps(clean, angles))
     yield from jumps
+    if log.motor is not None and not jumps:
+        yield from _motors(clean, log.motor)
     if clean.qd is not None and not jumps:
         yield from _velocities(clean, clean.qd)
 
@@ -411,6 +414,20 @@ def corrupt_start(log: Log) -> int:
     steps, jump = _steps(log)
     early = (jump & ~_whole_turns(steps))[: max(FEWEST, int(FIRST * len(log)))].any(axis=1)
     return int(np.flatnonzero(early)[-1]) + 1 if early.any() else 0
+
+
+def _motors(log: Log, motor: np.ndarray) -> Iterator[Fault]:
+    """Joints whose motor is not where the joint is, as units and signs of gears make it."""
+    q, th = (x - x.mean(axis=0) for x in (log.q, motor))
+    for i in np.flatnonzero(np.minimum(np.ptp(q, axis=0), np.ptp(th, axis=0)) > MOVED).tolist():
+        ratio = float((q[:, i] @ th[:, i]) / (q[:, i] @ q[:, i]))
+        if 1 / BENDS < ratio < BENDS:
+            continue
+        what = f"motor{i + 1} goes {ratio:.3g} times as far as q{i + 1}, expected nearly as far"
+        remedy = f"in units of the joint: units={{'motor': {1 / ratio:.3g}}}, and check the order"
+        if -BENDS < ratio < -1 / BENDS:
+            remedy = "units={'motor': -1} turns it around, with a list that of one joint"
+        yield i, "warning", what, remedy
 
 
 def _velocities(log: Log, qd: np.ndarray) -> Iterator[Fault]:

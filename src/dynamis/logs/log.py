@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arguments import checked, choice, is_whole, number, positive, strict, text, whole
 from ..compile.arrays import numbers
+from ..dynamics.elastic import coordinate
 from ..errors import OptionError, ShapeError, counted, shown
 from ..files import write_columns
 from ..model.check.finding import Finding
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from ..simulation.run import Run
 
 ROOM = 25.0  # deg C
-ARRAYS = ("t", "q", "qd", "qdd", "tau", "temperature")
+OPTIONAL = ("qd", "qdd", "temperature", "motor", "motor_rate")
+ARRAYS = ("t", "q", "tau", *OPTIONAL)
 GAP = 3.0  # median steps; a longer step is a gap
 LONG_GAP = 10.0  # median steps; across a longer one nothing is interpolated
 MOST = 50_000_000  # samples; more is more likely a rate in the wrong unit
@@ -35,8 +37,10 @@ EDGE = 1e-3  # of a median step: how near a stamp may be to a window's edge and 
 class Log:
     """Stamps t (N,) in seconds that start anywhere and rise; q, tau, and maybe qd, qdd, (N, n).
 
-    Joint side, SI units, radians; temperatures of the joints, where there are any, in deg C. The
-    arrays are read-only. `findings` are those of reading the log, `stated` the quantities whose
+    Joint side, SI units, radians; temperatures of the joints, where there are any, in deg C.
+    `motor` and `motor_rate` (N, n) are positions and velocities of the motors in units of their
+    joints (angle / gear), where both sides of elastic joints are measured: q is then the link side.
+    The arrays are read-only. `findings` are those of reading the log, `stated` the quantities whose
     units were given with it (they are not questioned); parts of a log keep both.
     """
 
@@ -49,6 +53,8 @@ class Log:
     name: str = ""
     findings: tuple[Finding, ...] = ()
     stated: tuple[str, ...] = ()
+    motor: np.ndarray | None = None
+    motor_rate: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         t = _numbers(self.t, "t", 1)
@@ -65,7 +71,9 @@ class Log:
         if len(q) != len(t) or q.shape[1] == 0:
             raise ShapeError(f"q has shape {q.shape}, expected ({len(t)}, n) as t has {len(t)}")
         given: dict[str, Any] = {"t": t, "q": q, "name": text(self.name, "name")}
-        for name in ("tau", "qd", "qdd", "temperature"):
+        if self.motor_rate is not None and self.motor is None:
+            raise OptionError("motor_rate was given without motor", "give the positions too")
+        for name in ("tau", *OPTIONAL):
             if getattr(self, name) is not None or name == "tau":
                 given[name] = array = _numbers(getattr(self, name), name, 2)
                 if array.shape != q.shape:
@@ -81,8 +89,9 @@ class Log:
     def from_run(cls, run: "Run", name: str | None = None) -> "Log":
         """The log a simulated arm leaves: what its sensors gave, where there were any.
 
-        Of a closed mechanism: of its drives. A run that diverged or ended early is said in a
-        DynamisWarning.
+        Of a closed mechanism: of its drives. Of an arm with elastic joints both sides: q of the
+        links and `motor`, the side that has no sensors as it was. A run that diverged or ended
+        early is said in a DynamisWarning.
         """
         from ..simulation.run import warn_of_end
 
@@ -97,6 +106,8 @@ class Log:
         warn_of_end(run)
         name = str(run.robot.name) if name is None else name
         given: dict[str, Any] = {"q": source.q, "qd": source.qd, "tau": source.tau}
+        if getattr(run, "_motors", None):
+            given |= _both_sides(run, source)
         drives, n = list(run.robot.driven), run.robot.n
         given = {k: x[:, drives] if x.shape[1] == n else x for k, x in given.items()}
         return cls(t=source.t, name=name, **given)
@@ -186,9 +197,14 @@ class Log:
             qd=None if self.qd is None else _hermite(self.t, self.qd, self.qdd, t),
             qdd=None if self.qdd is None else _hermite(self.t, self.qdd, None, t),
             tau=_hermite(self.t, self.tau, None, t),
-            temperature=None
-            if self.temperature is None
-            else _hermite(self.t, self.temperature, None, t),
+            **{
+                name: None if x is None else _hermite(self.t, x, rate, t)
+                for name, x, rate in (
+                    ("temperature", self.temperature, None),
+                    ("motor", self.motor, self.motor_rate),
+                    ("motor_rate", self.motor_rate, None),
+                )
+            },
             findings=(*self.findings, *_bridged(self, int((~measured).sum()))),
         )
 
@@ -227,7 +243,7 @@ class Log:
 
     @checked
     def save(self, path: str | Path) -> Path:
-        """Columns t, q1.., qd1.., qdd1.., tau1.. as .csv, or the arrays as .npz."""
+        """Columns t, q1.., tau1.., and qd1.., motor1.. and so on as .csv, or the arrays as .npz."""
         return write_columns(path, self._arrays())
 
     def with_findings(self, findings: Iterable[Finding]) -> "Log":
@@ -242,9 +258,7 @@ class Log:
         return replace(self, **{name: array[index] for name, array in self._arrays().items()})
 
     def __repr__(self) -> str:
-        more = "".join(
-            f", {x}" for x in ("qd", "qdd", "temperature") if getattr(self, x) is not None
-        )
+        more = "".join(f", {x}" for x in OPTIONAL if getattr(self, x) is not None)
         findings = f", {counted(len(self.findings), 'finding')}" if self.findings else ""
         return (
             f"Log({self.name!r}, {counted(self.n, 'joint')}, {counted(len(self), 'sample')} "
@@ -261,6 +275,26 @@ class Log:
         said = "".join(f"<li>{html.escape(str(x))}</li>" for x in self.findings)
         said = f"<ul>{said}</ul>" if said else ""
         return f"<p>{html.escape(repr(self))}</p>{html_table(rows)}{said}"
+
+
+def _both_sides(run: "Run", source: Any) -> dict[str, np.ndarray]:
+    """q, qd, motor and motor_rate of a run; of elastic joints the side without sensors is exact."""
+    links, motors = ("q", "qd"), ("motor", "motor_rate")
+    if source is run:
+        return {name: getattr(run, name) for name in (*links, *motors)}
+    sensed, other = (links, motors) if source.side == "link" else (motors, links)
+    position, velocity = (getattr(run, x) for x in other)
+    exact = _hermite(run.t, position, velocity, source.t)
+    rate = _hermite(run.t, velocity, None, source.t)
+    found = dict(zip((*sensed, *other), (source.q, source.qd, exact, rate), strict=True))
+    whole = source.q.shape[1] == run.robot.n
+    joints = range(run.robot.n) if whole else run.robot.driven
+    found |= {name: found[name][:, joints] for name in other}
+    elastic = {coordinate(run.robot.chain, gear) for gear in run.robot.chain.elastic}
+    rigid = [k for k, joint in enumerate(joints) if joint not in elastic]
+    for own, name in zip(sensed, other, strict=True):
+        found[name][:, rigid] = found[own][:, rigid]
+    return found
 
 
 def within(t: np.ndarray, given: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ With R the gear matrix, motor positions R q, power R^T:
 The gears are taken as loss-free: what they eat is friction of the joint, identified with it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from ..progress import stage
 from ..trajectory.arguments import numbers
 from .checks import Stamps, corrupt_start, implausible, stamps, uneven, without_spikes
 from .columns import guess_columns, guess_finding
-from .log import Log, rows_of, within
+from .log import OPTIONAL, Log, rows_of, within
 from .scales import guess_units
 from .source import open_source
 from .table import (
@@ -42,7 +42,6 @@ from .units import UNITS, factor, split_signs
 if TYPE_CHECKING:
     from ..robot import Robot
 
-LACKING = ("qd", "qdd", "temperature")  # what a log may lack
 SUCH = "dict(t='time', q='pos_*')"  # columns
 DIFFERENTIATED = "it is then differentiated from q"
 SINGULAR = 1e-9  # of a gear matrix: smallest next to largest singular value
@@ -72,10 +71,12 @@ def read_log(
     without ROS; data sets of LeRobot (a file of theirs, or the folder if it has one).
 
     `columns` says which hold t, q, qd, qdd, tau, or current, motor_q, motor_qd, motor_qdd,
-    motor_tau, or temperature (deg C): a name, a pattern ("pos_*", "joint{}_position"), a list of
-    names, None to leave one out; or places from 0, such as 0 or [1, 2, 3], where there is no
-    header. Unless given: t, q1.., qd1.., qdd1.., tau1.., temperature1.., or 2-D arrays so named;
-    where there are none, columns that are called like them (actual_q_0, Axis1 Trq).
+    motor_tau, or temperature (deg C), or motor and motor_rate, the other side of elastic joints in
+    units of the joints (motor_q beside q is this too): a name, a pattern ("pos_*",
+    "joint{}_position"), a list of names, None to leave one out; or places from 0, such as 0 or
+    [1, 2, 3], where there is no header. Unless given: t, q1.., qd1.., qdd1.., tau1..,
+    temperature1.., motor1.. (or theta1..), motor_rate1.., or 2-D arrays so named; where there are
+    none, columns that are called like them (actual_q_0, Axis1 Trq).
     `units` by quantity, such as {"q": "deg", "t": "ms"}: one, or one per joint; those that a text
     file gives in its header ("q1 [deg]") or in a line below it are taken from there. {"tau": -1}
     turns signs around, [1, -1, 1] that of one joint. Where nothing says them, degrees, rpm, mm,
@@ -87,7 +88,7 @@ def read_log(
     seconds from the first stamp of those, both included.
     `drive_gains` (N m/A at the joint) turn current into tau; `gear_matrix` R (or its diagonal; the
     robot's unless given) turns what the motors know into q = R^-1 motor_q and tau = R^T motor_tau;
-    `offset` (rad or m) is added to q. These three are in the order of the log's joints.
+    `offset` (rad or m) is added to q and motor. These three are in the order of the log's joints.
     `topic` of a bag: one of joint states, found by itself if it is the only one, or a pair of that
     and the one of its efforts; or one of other messages, whose fields `columns` names by their
     paths, such as "motors.q".
@@ -123,13 +124,15 @@ def read_log(
     if name is None:
         name = Path(source).stem if isinstance(source, (str, Path)) else ""
     log = Log(clock.t[kept], name=name, stated=tuple(units), **arrays)  # type: ignore[arg-type]
-    motors = [x.removeprefix("motor_") for x in blocks if x.startswith("motor_")]
+    motors = [_of_joint(x, blocks) for x in blocks if x in MOTOR_SIDE]
     known = [*units, *motors, *(("tau",) if "current" in blocks else ())]
     log, guessed = guess_units(log, known, robot, wanted, table.where)
     log, corrupt = _without_corrupt_start(log, table.where)
     log = replace(log, **{x: getattr(log, x) * sign for x, sign in signs.items() if x in arrays})
     if offset is not None:
-        log = replace(log, q=log.q + _per_joint(offset, "offset", log.n))
+        added = _per_joint(offset, "offset", log.n)
+        both = {name: getattr(log, name) for name in ("q", "motor")}
+        log = replace(log, **{name: x + added for name, x in both.items() if x is not None})
     said = [guess_finding(guess, table.where)] if guess else []
     findings = [*table.findings, *said, *clock.findings, *findings, *dropped, *guessed, *corrupt]
     findings += [*uneven(log.t, table.where), *implausible(log, table.where)]
@@ -235,8 +238,8 @@ def _joint_side(
     joints: Sequence[str] | None,
     where: str,
 ) -> dict[str, np.ndarray]:
-    """q, qd, qdd and tau of the joints."""
-    motors = [x for x in given if x.startswith("motor_")]
+    """q, qd, qdd and tau of the joints, motor and motor_rate in their units."""
+    motors = [x for x in given if x in MOTOR_SIDE]
     if gears is not None and not motors:
         raise OptionError(
             "gear_matrix was given, but nothing on the motor side",
@@ -245,9 +248,7 @@ def _joint_side(
     if gains is not None and "current" not in given:
         hint = "columns=dict(current=...) says which it is"
         raise OptionError("drive_gains was given, but no current", hint)
-    done = {
-        x: values for x, values in given.items() if x in ("q", "qd", "qdd", "tau", "temperature")
-    }
+    done = {x: values for x, values in given.items() if x in ("q", "tau", *OPTIONAL)}
     if "current" in given:
         current = given["current"]
         if gains is None:
@@ -265,7 +266,7 @@ def _joint_side(
         for x in motors:
             with np.errstate(all="ignore"):  # rows with NaN go next
                 turned = given[x] @ R if x == "motor_tau" else np.linalg.solve(R, given[x].T).T
-            done[x.removeprefix("motor_")] = turned
+            done[_of_joint(x, given)] = turned
     return done
 
 
@@ -274,12 +275,16 @@ def _finite(
 ) -> tuple[dict[str, np.ndarray], np.ndarray, list[Finding]]:
     """Without the rows that hold NaN or inf; rates that are mostly so are left out instead."""
     found = []
-    for name in [x for x in LACKING if x in arrays]:
+    for name in OPTIONAL:
+        if name not in arrays:
+            continue
         count, total = int((~np.isfinite(arrays[name])).any(axis=1).sum()), len(arrays[name])
         if 2 * count > total:
             del arrays[name]
+            if name == "motor":
+                arrays.pop("motor_rate", None)
             what = f"{name} is NaN or inf in {count} of {total} rows and was left out"
-            instead = "look at how it was measured" if name == "temperature" else DIFFERENTIATED
+            instead = DIFFERENTIATED if name in ("qd", "qdd") else "look at how it was measured"
             found.append(Finding("warning", where, what, instead))
     bad = {x: ~np.isfinite(values) for x, values in arrays.items()}
     bad_rows = np.any([x.any(axis=1) for x in bad.values()], axis=0)
@@ -300,6 +305,15 @@ def _finite(
 
 
 # the motor side
+
+MOTOR_SIDE = ("motor_q", "motor_qd", "motor_qdd", "motor_tau")  # what gears turn into joints'
+BOTH = {"motor_q": ("q", "motor"), "motor_qd": ("qd", "motor_rate")}  # where links are measured too
+
+
+def _of_joint(quantity: str, known: Container[str]) -> str:
+    """What a quantity of the motors is in units of the joints."""
+    link, motor = BOTH.get(quantity, ("", ""))
+    return motor if link in known else quantity.removeprefix("motor_")
 
 
 def _gear_matrix(given: Any, n: int) -> np.ndarray:

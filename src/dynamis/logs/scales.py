@@ -23,6 +23,7 @@ LONG = 20.0  # m: longer than the axes of arms
 STRONG = 5e4  # N m: more than the joints of arms have
 NEAR = 0.1  # how near the ratio of qd to the rate of q is to that of two units
 SURE = 0.9  # least correlation of qd and the rate of q
+MOTORS = {"q": "motor", "qd": "motor_rate"}
 RATES = ("deg/s", "rpm", "mm/s")  # that qd may be in beside rad/s and m/s
 
 
@@ -44,6 +45,9 @@ def guess_units(
             factors = [UNITS[name][unit] if unit else 1.0 for unit in units]
             found.append(_finding(name, units, np.abs(array).max(), slides, where))
             log = replace(log, **{name: array * factors})
+            other = MOTORS.get(name)
+            if other not in (None, *stated) and getattr(log, other) is not None:  # measured alike
+                log = replace(log, **{other: getattr(log, other) * factors})
     return log, found
 
 

@@ -145,7 +145,14 @@ INSTEAD = {  # what may stand for a quantity
     "qdd": ("motor_qdd",),
     "tau": ("motor_tau", "current"),
     "temperature": (),
+    "motor": (),
+    "motor_rate": (),
 }
+ALSO = {  # other usual names
+    "motor": ("theta",),
+    "motor_rate": ("theta_rate", "thetad"),
+}
+BESIDE = {"q": "motor_q", "qd": "motor_qd"}  # of links and of motors, which a log may both have
 QUANTITIES = (*INSTEAD, *(x for others in INSTEAD.values() for x in others))
 NEEDED = ("q", "tau")
 
@@ -184,10 +191,11 @@ def pick(
     for quantity in quantities:
         either = (quantity, *INSTEAD[quantity])
         both = [x for x in either if x in chosen]
-        if len(both) > 1:
+        if len(both) > 1 and both != [quantity, BESIDE.get(quantity)]:
             raise OptionError(f"columns gives {' and '.join(both)}, expected one of them")
         for name in () if any(x in asked for x in either) else either:
-            if found := _columns(table, table.defaults.get(name, name)):
+            usual = table.defaults.get(name, name), *ALSO.get(name, ())
+            if found := next(filter(None, (_columns(table, x) for x in usual)), None):
                 chosen[name] = found
                 break
         if quantity in needed and not any(x in chosen for x in either):

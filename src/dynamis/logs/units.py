@@ -27,6 +27,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     **{"q": POSITION, "qd": SPEED, "qdd": ACCELERATION, "tau": EFFORT},
     "current": {"A": 1.0, "mA": 1e-3},
     "temperature": {"C": 1.0, "degC": 1.0},
+    **{"motor": POSITION, "motor_rate": SPEED},
     **{"motor_q": POSITION, "motor_qd": SPEED, "motor_qdd": ACCELERATION, "motor_tau": EFFORT},
 }
 
@@ -73,7 +74,8 @@ KNOWN = {plain_unit(name) for table in UNITS.values() for name in table}
 WITH_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]*?)\s*[\])]")  # a name and its unit: q1 [deg]
 
 
-SIGNED = ("q", "qd", "qdd", "tau")  # quantities of the joints, whose signs may be given alone
+# quantities of the joints, whose signs may be given alone
+SIGNED = ("q", "qd", "qdd", "tau", "motor", "motor_rate")
 
 
 def split_signs(

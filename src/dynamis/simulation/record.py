@@ -401,7 +401,7 @@ class RunRecorder:
             noise = s.sensors.noise(TORQUES, int(number[0]), span, 0, len(s.driven))
             tau = tau + noise[number - number[0]]
         q, qd = (part(name)[..., samples, :] for name in ("measured_q", "measured_qd"))
-        return Measurement(t[samples].copy(), q, qd, tau)
+        return Measurement(t[samples].copy(), q, qd, tau, s.sensors.side)
 
 
 # zeros of functions g(t, q, qd) along a run, between its steps

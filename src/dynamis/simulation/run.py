@@ -53,12 +53,16 @@ class Event(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What was logged at the control samples: t (K,), the others (..., K, n)."""
+    """What was logged at the control samples: t (K,), the others (..., K, n).
+
+    Of elastic joints q and qd are of the `side` that the sensors are on, "motor" or "link".
+    """
 
     t: np.ndarray
     q: np.ndarray
     qd: np.ndarray
     tau: np.ndarray
+    side: str = "motor"
 
 
 ARRAYS = ("q", "qd", "tau", "friction", "stuck")
@@ -365,7 +369,7 @@ class Run:
         """A pandas.DataFrame of columns t, q1.., qd1.., tau1.., friction1.., error1...
 
         Of arms with elastic joints also motor1.., motor_rate1... Of an ensemble the column `member`
-        says whose rows they are. `dy.read_log` reads it back, without the motors.
+        says whose rows they are. `dy.read_log` reads it back.
         """
         return _table(self.numpy(), "pandas")
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 TIMES = ("t", "time", "times", "timestamp", "stamp", "seconds")  # usual names of times
 RATES = ("qd", "qdd")
-OTHERS = ("qd", "qdd", "tau", "temperature", "current")  # numbered columns that are no positions
+OTHERS = (  # numbered columns that are no positions
+    *("qd", "qdd", "tau", "temperature", "current", "motor", "motor_rate"),
+)
 EXPECTED = "expected a header such as t,q1,q2 or t [s],shoulder [deg],elbow [deg]"
 GRID = 1001  # instants at which limits are looked at
 
