@@ -80,7 +80,8 @@ class FrictionModel:
 
     def with_radii(self, *radii: float) -> "FrictionModel":
         """The same with elements of these radii."""
-        return replace(self, radii=tuple(sorted(radii)))
+        columns = self.columns if self.has_memory else (*self.columns, "memory")
+        return replace(self, columns=columns, radii=tuple(sorted(radii)))
 
     @checked
     def described_by(self, robot: "Robot") -> "FrictionModel":
