@@ -271,6 +271,8 @@ VALID: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("q", "qd", "qdd", "tau", "q0", "q1", "torque"), lambda: [0.1, 0.2]),
     **dict.fromkeys(("qddd", "qdddd", "motor", "motor_rate"), lambda: [0.1, 0.2]),
     "motor_acceleration": lambda: [0.1, 0.2],
+    "Memory.radii": lambda: (1e-3, 1e-2),
+    "Memory.weights": lambda: (0.5, 1.0),
     **dict.fromkeys(("center", "amplitude", "action", "reference"), lambda: [0.1, 0.2]),
     **dict.fromkeys(("bandwidth", "kp", "kd", "adaptation", "stiffness", "gain"), lambda: 2.0),
     **dict.fromkeys(

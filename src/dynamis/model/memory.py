@@ -34,7 +34,7 @@ class Memory:
         rows = {}
         for name in ("radii", "weights"):
             given = getattr(self, name)
-            given = given if is_list(given) else (given,)
+            given = [*given] if is_list(given) else [given]
             if not 0 < len(given) <= MOST:
                 raise ModelError(
                     f"memory.{name} has {counted(len(given), 'entry')}, expected 1 to {MOST}"
