@@ -145,13 +145,13 @@ def apart(found, viscous, coulomb):
     return np.abs(sums @ found.values - true), noise, said
 
 
-def outside(described, seeds, friction="auto"):
+def outside(described, seeds, law="auto"):
     """Shares of unknowns outside 95 %, by noise alone and as reported."""
     parts = []
     for seed in seeds:
         robot, log, *friction = disturbed(seed, described)
         options = {"estimator": "weighted", "held_out": False, "force": True}
-        found = dy.identify(robot, log, friction=friction, **options)
+        found = dy.identify(robot, log, friction=law, **options)
         parts.append(apart(found, *friction))
     off, noise, said = (np.concatenate(x) for x in zip(*parts, strict=True))
     assert (said >= noise * (1.0 - 1e-9)).all()
@@ -160,7 +160,7 @@ def outside(described, seeds, friction="auto"):
 
 def test_fewer_unknowns_are_outside_with_ripple_slow_noise_and_hysteresis():
     """With a law that has no memory: the default would model the hysteresis."""
-    by_noise, reported = outside(arm(), range(6), friction="smooth")
+    by_noise, reported = outside(arm(), range(6), law="smooth")
     assert reported < by_noise
     assert outside(arm(), range(6))[1] <= 0.25
 
