@@ -143,10 +143,37 @@ def test_ur10e_on_other_motions(ur10e, trained, other, tmp_path):
     loads = [v for n, v in zip(found.names, found.values, strict=True) if n.endswith(".load")]
     assert 0.04 < loads[1] < 0.09  # the shoulder's gear
     log = logs["point_to_point"]
+    law = "loaded-grotjahn"  # without memory, which no call without time carries along
+    found = dy.identify(robot, logs[names[trained]], friction=law, rotors=True, held_out=False)
     for arm in handed_over(found.robot, tmp_path):
         seen = beside(lambda s, arm=arm: arm(s.q, s.qd, s.qdd), robot, log, found._how(log))
         both = seen.relative_error_overall, found.validate(log).relative_error_overall
         assert both[0] == pytest.approx(both[1], abs=SAME)
+
+
+@pytest.mark.thorough
+def test_memory_of_the_ur10e(ur10e, data):
+    """Trained on one excitation with all defaults: at most 3.9, 4.5 and 4.5 % on other motions.
+
+    By the best law without memory 4.3, 4.9 and 4.8 %; joints 5 and 6 in point-to-point motion 12
+    and 24 % instead of 26 and 49 %.
+    """
+    robot, logs = ur10e
+    columns = {"t": "t", "q": "q", "qd": "qd", "current": "i"}
+    free = dy.read_log(
+        data / "ur10e" / "free_50s.npz", columns, drive_gains=GAINS, rows=(194, 4966)
+    )
+    found = dy.identify(robot, logs["excitation_40s"])
+    assert found.unknowns.friction.has_memory and found.verdict.level == "good"
+    assert not any("not the model that was validated" in x.what for x in found.findings)
+    most = {"free_50s": (0.039, 0.12), "point_to_point": (0.045, 0.2)}
+    for log in (free, logs["point_to_point"], logs["excitation_30s"]):
+        check = found.validate(log)
+        whole, fifth = most.get(log.name, (0.045, 0.14))
+        assert check.relative_error_overall <= whole, log.name
+        assert check.relative_error[4] <= fifth, log.name
+        sixth = 0.3 if log.name == "point_to_point" else 0.12
+        assert check.relative_error[5] <= sixth, log.name
 
 
 def handed_over(robot, folder):
@@ -256,7 +283,7 @@ def test_auto_finds_that_emps_rubs_by_direction(emps):
     log = dy.Log(t=emps["t"], q=emps["q"][:, None], tau=(emps["gtau"] * emps["v"])[:, None])
     found = dy.identify(axis(), log, friction="auto", held_out=False, estimator="weighted")
     scores = {name.split(" ")[0]: score for name, score in found.scores}
-    assert found.unknowns.friction.name == "directional"
+    assert found.unknowns.friction.name in ("directional", "directional-memory")
     assert scores["directional"] < 0.7 * scores["smooth"]
 
 
