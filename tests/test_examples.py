@@ -28,6 +28,7 @@ PICTURES = {
     "22_own_path": ("22_own_path.png",),
     "23_elastic_joint": ("23_elastic_joint.png",),
     "24_backlash": ("24_backlash.png",),
+    "25_hysteresis": ("25_hysteresis.png",),
 }
 
 
@@ -215,6 +216,17 @@ def backlash(said):
     assert line(said, "the teeth are apart")[0] > 80
 
 
+def hysteresis(said):
+    smooth, memory = (line(said, f"{law}:")[0] for law in ("smooth", "memory"))
+    assert memory < 1.0 and smooth > 10.0
+    weights = line(said, "found")  # weight, radius, weight, radius
+    assert weights == pytest.approx([3.0, 1e-3, 4.0, 1e-2], rel=0.02)
+    blind, follows = (
+        line(said, f"feed-forward {law}: largest error")[0] for law in ("smooth", "memory")
+    )
+    assert follows < 0.25 < 10.0 < blind
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -235,6 +247,7 @@ FIGURES = {
     "22_own_path": own_path,
     "23_elastic_joint": elastic_joint,
     "24_backlash": backlash,
+    "25_hysteresis": hysteresis,
 }
 
 

@@ -248,3 +248,26 @@ def test_passive_joints_of_a_closed_mechanism(compiled, name):
     of = sought.of_kind("memory")
     assert all(name.count("memory") >= 1 for name in np.array(sought.names)[of])
     assert len(of) == len({*sought.elements.joints})
+
+
+def test_turns_in_few_blocks_are_enough(compiled):
+    """A large element and a small one that only the blocks with turns show."""
+    memory = dy.Memory((1e-3, 1e-2), (3.0, 4.0))
+    real = one_bar(dy.Friction(viscous=1.5, coulomb=1.0, memory=memory))
+    a, b = [[0.5, -0.3, 0.12, 0.08]], [[-0.2, 0.25, 0.1, -0.12]]
+    move = dy.trajectory.fourier(a, b, 5.0)
+    run = dy.simulate(
+        real, 20.0, 1e-3, q0=move(0.0)[0], controller=dy.control.ComputedTorque(400.0, 40.0),
+        reference=move, sensors=dy.Sensors(encoder=2 * np.pi / 2**20, seed=1), check_step=False,
+    )  # fmt: skip
+    found = dy.identify(one_bar(dy.Friction()), dy.Log.from_run(run), friction="memory")
+    has = found.robot.model.links[0].friction
+    assert has.memory.radii == memory.radii
+    np.testing.assert_allclose(has.memory.weights, memory.weights, rtol=0.03)
+    assert has.coulomb[0] == pytest.approx(1.0, abs=0.1)
+
+
+def one_bar(friction):
+    """A bar of 1 m in the vertical plane."""
+    link = dy.Link(a=1.0, mass=5.0, com=(-0.5, 0, 0), inertia=(0, 0.4, 0.4), friction=friction)
+    return dy.Robot.from_dh("bar", convention="standard", gravity=(0, -9.81, 0), links=[link])
