@@ -185,6 +185,8 @@ def test_a_line_has_the_share_and_the_time_left(monkeypatch):
     stage = progress.Stage("simulating scara", 4)
     stage(1)
     assert stage.line == "simulating scara ... 25% done, about 60 s left"
+    stage.done = stage.total + 1
+    assert stage.line == "simulating scara ... takes more steps than expected"
     assert progress.duration(0.2) == "about 1 s"
     assert progress.duration(300.0) == "about 5 min"
 

@@ -73,6 +73,8 @@ class Stage:
         """The line for a log."""
         if not (self.total and self.done):
             return f"{self.title} ..."
+        if self.done >= self.total:
+            return f"{self.title} ... takes more steps than expected"
         share = self.done / self.total
         left = (clock() - self.begun) * (1.0 - share) / share
         return f"{self.title} ... {share:.0%} done, {duration(left)} left"

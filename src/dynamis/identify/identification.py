@@ -383,7 +383,7 @@ class Plan:
 
 
 FIT = 20  # trials of a search that take about as long as a fit
-TRIALS = 16  # of cut-offs, velocities and delays
+TRIALS = 30  # of cut-offs, velocities, delays and radii
 
 
 def some_torque(logs: Sequence[Log]) -> None:
