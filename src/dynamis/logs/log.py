@@ -282,7 +282,7 @@ def _both_sides(run: "Run", source: Any) -> dict[str, np.ndarray]:
     links, motors = ("q", "qd"), ("motor", "motor_rate")
     if source is run:
         return {name: getattr(run, name) for name in (*links, *motors)}
-    sensed, other = (links, motors) if source.side == "link" else (motors, links)
+    sensed, other = (links, motors) if run.measured_side == "link" else (motors, links)
     position, velocity = (getattr(run, x) for x in other)
     exact = _hermite(run.t, position, velocity, source.t)
     rate = _hermite(run.t, velocity, None, source.t)

@@ -107,7 +107,8 @@ class Friction:
         3600.0,
     )
     memory: Annotated[
-        Memory | None, About("hysteresis before it slides", feature="friction with memory")
+        Memory | None,
+        About("torque at radius", "{torque} at {position}", 0, feature="friction with memory"),
     ] = None
     law: Annotated[Any, About("its shape over velocity", feature=LAW)] = "coulomb"
     constants: Annotated[

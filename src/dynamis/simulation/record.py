@@ -303,6 +303,7 @@ class RunRecorder:
             diverged=diverged,
             diverged_at=diverged_at,
             message=self.message,
+            measured_side=s.sensors.side,
             _motors=self._motors(part),
             _step=step,
             _loop=self._elastic_loop(0) if start.shape == () else None,
@@ -401,7 +402,7 @@ class RunRecorder:
             noise = s.sensors.noise(TORQUES, int(number[0]), span, 0, len(s.driven))
             tau = tau + noise[number - number[0]]
         q, qd = (part(name)[..., samples, :] for name in ("measured_q", "measured_qd"))
-        return Measurement(t[samples].copy(), q, qd, tau, s.sensors.side)
+        return Measurement(t[samples].copy(), q, qd, tau)
 
 
 # zeros of functions g(t, q, qd) along a run, between its steps

@@ -55,14 +55,13 @@ class Event(NamedTuple):
 class Measurement(NamedTuple):
     """What was logged at the control samples: t (K,), the others (..., K, n).
 
-    Of elastic joints q and qd are of the `side` that the sensors are on, "motor" or "link".
+    Of elastic joints q and qd are of the side that the sensors are on (`run.measured_side`).
     """
 
     t: np.ndarray
     q: np.ndarray
     qd: np.ndarray
     tau: np.ndarray
-    side: str = "motor"
 
 
 ARRAYS = ("q", "qd", "tau", "friction", "stuck")
@@ -102,6 +101,7 @@ class Run:
     diverged: Any = False
     diverged_at: Any = None
     message: str = ""
+    measured_side: str = "motor"  # of elastic joints: where the sensors are, or "link"
     _motors: Mapping[str, Any] = field(default_factory=dict)  # of elastic joints; others as q
     _step: "StepCheck | None" = field(default=None, compare=False)
     _loop: "ElasticLoop | None" = field(default=None, compare=False)  # of a law on an elastic arm
