@@ -62,12 +62,12 @@ class FrictionModel:
 
     @property
     def has_memory(self) -> bool:
-        """Whether elements stretch before they slip."""
+        """True where elements stretch before they slip."""
         return "memory" in self.columns
 
     @property
     def open_radii(self) -> bool:
-        """Whether the log decides on the radii."""
+        """True where the log decides on the radii."""
         return self.law is not None and self.has_memory and not self.radii
 
     @property
@@ -177,7 +177,7 @@ def simpler_than(model: FrictionModel) -> list[FrictionModel]:
 
 
 def may_have_memory(model: FrictionModel) -> bool:
-    """Whether elements with memory can be sought beside a law: one with Coulomb friction."""
+    """True for laws beside which elements with memory can be sought: with Coulomb friction."""
     return model.law is not None and "coulomb" in model.columns and not model.has_memory
 
 

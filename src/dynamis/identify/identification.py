@@ -498,7 +498,7 @@ def identify(
 
 
 def _has_rotors(robot: "Robot") -> bool:
-    """Whether some drive has a rotor."""
+    """True where some drive has a rotor."""
     drives = [x.drive for x in robot.model.links if x.drive is not None]
     return any(x.rotor_inertia != 0.0 for x in drives)
 

@@ -189,7 +189,7 @@ class Score:
         return _surely_positive(self.blocks - other.blocks)
 
     def by_joint(self, other: "Score") -> np.ndarray:
-        """How much less is left than by another, as logarithms: means over joints, (B,).
+        """Reduction of what another leaves, as logarithms: means over joints, (B,).
 
         Joints count alike, however small their torque.
         """
@@ -197,7 +197,7 @@ class Score:
         return 0.5 * np.log((other.left + little) / (self.left + little)).mean(axis=1)
 
     def surely_better_by_joint(self, other: "Score") -> bool:
-        """Whether joint by joint less is left than by another, surely; or half of it in all.
+        """True where joint by joint surely less is left than by another; or half of it in all.
 
         Blocks without a turn show nothing of what turns: unlike blocks are no reason to doubt.
         """
@@ -206,7 +206,7 @@ class Score:
 
 
 def _surely_positive(more: np.ndarray) -> bool:
-    """Whether a sum over blocks is many standard deviations above zero."""
+    """True where a sum over blocks is many standard deviations above zero."""
     return float(more.sum()) > SURE * float(more.std(ddof=1)) * len(more) ** 0.5
 
 
@@ -389,7 +389,7 @@ class LeftOut:
 
 
 def _open(unknowns: Unknowns, known: np.ndarray | None) -> np.ndarray:
-    """What is known beforehand, NaN for the others, (m,)."""
+    """Values that are known beforehand, NaN for the others, (m,)."""
     return np.full(len(unknowns), np.nan) if known is None else known.copy()
 
 

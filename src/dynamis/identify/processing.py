@@ -94,7 +94,7 @@ class Samples:
         return sosfiltfilt(self.parallel, values, axis=0, padlen=min(len(values) - 1, pad))
 
     def deflection(self, unknowns: Unknowns) -> tuple[np.ndarray, np.ndarray]:
-        """That of elements with memory, of their radii, (N, k); rows that tell it, (N, rows) bool.
+        """Deflections of elements by their radii, (N, k); rows that tell them, (N, rows) bool.
 
         Rows before an element slips depend on how it began. Of one that never slips all rows tell:
         how it began looks like an offset.
@@ -151,7 +151,7 @@ def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
 
 
 def memory_torque(robot: "Robot", samples: Samples) -> np.ndarray | float:
-    """What friction with memory gives along rows, beyond its value where all slip, (N, rows)."""
+    """Torque of friction with memory along rows, less that where all slip, (N, rows)."""
     chain = robot.chain
     found = memory.elements(chain)
     if not found:

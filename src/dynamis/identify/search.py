@@ -204,7 +204,7 @@ class Search:
         return self._left_out(how).score(sought, self._known(sought), start)
 
     def _known(self, sought: Unknowns) -> np.ndarray | None:
-        """What is not sought, NaN for what is; None: everything is."""
+        """Values of unknowns that are not sought, NaN for the others; None: all are."""
         if not self.only:
             return None
         return np.where(np.isin(sought.kinds, RIGID), sought.values, np.nan)
@@ -469,7 +469,7 @@ Tried = tuple[Score, FrictionModel, bool | None]
 
 
 def _simplest(found: Sequence[Tried]) -> Tried:
-    """Of those within 5 % of the best and not surely worse the one with the fewest unknowns.
+    """The fewest unknowns among those within 5 % of the best and not surely worse.
 
     Of a law with a sharp sign also of the torque as logged: it is wrong at rest and where joints
     turn back, of which the rows that are fitted have little.

@@ -311,7 +311,7 @@ BOTH = {"motor_q": ("q", "motor"), "motor_qd": ("qd", "motor_rate")}  # where li
 
 
 def _of_joint(quantity: str, known: Container[str]) -> str:
-    """What a quantity of the motors is in units of the joints."""
+    """A quantity of the motors in units of the joints."""
     link, motor = BOTH.get(quantity, ("", ""))
     return motor if link in known else quantity.removeprefix("motor_")
 

@@ -76,7 +76,7 @@ class OwnLaw(NamedTuple):
         return self.tape if self.states is None else self.states.torque
 
     def torque(self, fn: Functions, **given: Scalars) -> list[Any]:
-        """Its torque; without a motion in time its states are steady."""
+        """Torque of the law; without a motion in time its states are steady."""
         if self.states is None or self.state is None:
             return self.run(self.tape, fn, **given)
         return self._in_state(self.states, self.states.torque, self.state, fn, given)

@@ -260,7 +260,7 @@ def _states(law: Any, what: str, arguments: str) -> tuple[str, ...]:
 
 
 def _takes(function: Any, count: int) -> bool:
-    """Whether a function can be called with so many arguments by position."""
+    """True where a function can be called with so many arguments by position."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # it does not tell

@@ -74,5 +74,5 @@ class Stretch(NamedTuple):
 
 
 def parameter_name(k: int) -> str:
-    """What the weight of an element is called: memory1, memory2, ..."""
+    """Name of the weight of an element: memory1, memory2, ..."""
     return f"memory{k + 1}"

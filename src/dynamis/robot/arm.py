@@ -172,7 +172,7 @@ class Arm:
 
     @property
     def has_memory(self) -> bool:
-        """Whether friction of some joint has memory."""
+        """True where friction of some joint has memory."""
         return any(x.memory for x in self.chain.resistances)
 
     def relaxed_memory(self, q: Scalars) -> list[Any]:

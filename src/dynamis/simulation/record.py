@@ -61,7 +61,7 @@ def stiff_friction(
 def stiff_law(
     robot: Robot, q: np.ndarray, qd: np.ndarray, z: np.ndarray, dt: float, tableau: Tableau
 ) -> tuple[str, float] | None:
-    """That steps are too long for the states z of laws, and a step that is not; None if not."""
+    """Words on steps too long for the states z of laws, and a step that is not; or None."""
     if tableau.adaptive or not (len(z) and np.isfinite([*q, *qd, *z]).all()):
         return None
     place, speed, direction = (x.tolist() for x in (q, qd, np.sign(qd)))
@@ -210,7 +210,7 @@ class RunRecorder:
         return unstable and f"{unstable}; {remedy} or shorten {sampling}"
 
     def _stiff_law(self, row: int, member: int) -> str:
-        """That steps are too long for the states of laws, at the start or before `row`."""
+        """Words on steps too long for the states of laws, at the start or before `row`."""
         s = self.s
         for known in self.rows[member, [0, row - 1]].astype(float):
             q, qd, z = (known[self.m.slots.slices[name]] for name in ("q", "qd", "law_state"))

@@ -185,7 +185,7 @@ def held(chain: Chain) -> set[int]:
 
 
 def bristles(chain: Chain) -> list[tuple[CoordinateFriction, Stretch | None]]:
-    """What is stretched, in the order of the state: bristles (None), elements of memory."""
+    """Stretched things in the order of the state: bristles (None), elements of memory."""
     found: list[tuple[CoordinateFriction, Stretch | None]] = []
     for e in coordinate_frictions(chain):
         if e.resistance.law in friction.BRISTLE:
@@ -201,7 +201,7 @@ def own_laws(chain: Chain) -> list[OwnLaw]:
 
 
 def own_states(chain: Chain) -> int:
-    """How many states laws of the user's have."""
+    """Number of states of laws of the user's."""
     return sum(len(law.states.names) for law in own_laws(chain) if law.states is not None)
 
 

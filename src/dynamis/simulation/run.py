@@ -53,7 +53,7 @@ class Event(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What was logged at the control samples: t (K,), the others (..., K, n).
+    """Signals logged at the control samples: t (K,), the others (..., K, n).
 
     Of elastic joints q and qd are of the side that the sensors are on (`run.measured_side`).
     """

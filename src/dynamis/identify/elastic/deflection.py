@@ -143,7 +143,7 @@ class MotorMotion:
 
     @classmethod
     def of(cls, log: Log) -> "MotorMotion":
-        """That of a log with both sides, low-passed far above the modes of the links."""
+        """Processing of a log with both sides: a low-pass far above the modes of the links."""
         if log.motor is None:
             raise OptionError(
                 f"log {log.name!r} has no motor side, expected both sides of elastic joints",

@@ -345,7 +345,7 @@ def _found(name: str, fit: MotorFit, widths: Mapping[str, float]) -> ElasticJoin
 
 
 def _dubious(fit: MotorFit, widths: Mapping[str, float], said: Any) -> Iterator[Finding]:
-    """What the excitation does not reach, and what cannot be told apart."""
+    """Findings on constants that the excitation does not reach or cannot tell apart."""
     values, rows = fit.values, fit.rows
     stiffness, gap = values["stiffness"], values["backlash"]
     if widths["stiffness"] > UNSURE * stiffness:
@@ -383,6 +383,6 @@ def _middle(values: Mapping[str, float]) -> float:
 
 
 def _rough(x: Stretch, cutoff: float) -> np.ndarray:
-    """What is left of a deflection above the band, inside the stretch."""
+    """Part of a deflection above the band, inside the stretch."""
     d, g = x.motor - x.link, kernels(x.step, min(2.0 * cutoff, 0.2 / x.step))[0]
     return (d - convolved(g, d))[len(g) : -len(g)]

@@ -223,7 +223,7 @@ class MotorFit:
 
     @property
     def sought(self) -> tuple[str, ...]:
-        """Those of CURVED that were sought."""
+        """Unknowns of CURVED that were sought."""
         return tuple(x for x in self.free if x in CURVED)
 
     @property
@@ -378,7 +378,7 @@ def without_gap(rows: MotorRows) -> MotorFit:
 
 
 def _gap_seen(found: MotorFit, plain: MotorFit) -> bool:
-    """Whether a gap explains the torque far better than none, and both its flanks are touched."""
+    """True where a gap explains the torque far better than none and both flanks are touched."""
     real = found.curved[0] > 0.0 and found.linear[4] > 0.0
     return bool(real and found.rows.flanks(found.curved) > TOUCHED and found.gain(plain) > SURE)
 
