@@ -1,5 +1,7 @@
 """Friction with memory in a model: given, refused, kept, and among its parameters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -115,6 +117,38 @@ def test_symbols_are_weights():
     with pytest.raises(DynamisError, match="w1"):
         robot.friction_torque([1.0, 1.0])
     np.testing.assert_allclose(robot.with_values(w1=2.0).friction_torque([1.0, -1.0]), [2.0, -2.0])
+
+
+@pytest.mark.filterwarnings("error::dynamis.errors.DynamisWarning")
+@pytest.mark.parametrize("law", ["coulomb", "grotjahn", "smooth", "stribeck"])
+def test_base_parameters_group_what_acts_as_one(law):
+    """Without a motion in time elements act as one; beside a sharp law as Coulomb friction."""
+    bare = dy.load("puma560").with_friction(0.5, 1.0, law=law)
+    robot = bare.with_friction(0.5, 1.0, law=law, memory=MEMORY)
+    spring = dy.Spring(kind="torsion", joint="joint2", stiffness=30.0)
+    robot = dy.Robot(replace(robot.model, springs=(spring,)))
+    base, less = robot.base_parameters(), bare.base_parameters()
+    assert base.rank == less.rank + 1 + (6 if law in ("smooth", "stribeck") else 0)
+    rng = np.random.default_rng(0)
+    q, qd, qdd = rng.normal(size=(3, 8, 6))
+    found = base.regressor(q, qd, qdd) @ base.values
+    np.testing.assert_allclose(found, robot.inverse_dynamics(q, qd, qdd), atol=1e-9)
+    if law == "coulomb":
+        assert any(x.startswith("coulomb_plus2") and "memory1_2" in x for x in base.names)
+
+
+def test_equations_have_it_at_its_largest():
+    tau = arm().equations().tau
+    assert "8*sign(qd1)/5" in str(tau[0])  # 0.3 + 0.5 + 0.8
+    assert "13*sign(qd2)/10" in str(tau[1])
+
+
+def test_labels_tell_joints_apart():
+    from dynamis.model.parameters import labels
+
+    names = arm().parameters.names
+    assert len({*labels(names, "latex")}) == len({*labels(names, "plain")}) == len(names)
+    assert "w_{2,1}" in labels(names, "latex") and "memory2_1" in labels(names, "plain")
 
 
 def test_elements_are_typed_in_the_studio():

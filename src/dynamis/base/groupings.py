@@ -178,6 +178,7 @@ def _triangle(A: np.ndarray) -> np.ndarray:
 Vector = Sequence[Any]  # of one link: ten inertial, then five joint parameters
 Form = dict[int, Any]  # a linear combination of the robot's parameters: index to coefficient
 
+SIGNED = ("coulomb", "grotjahn")  # laws whose Coulomb friction has the sign of the velocity
 BODY, JOINT = len(NAMES), len(JOINT_NAMES)
 M, MC, SQUARES, PRODUCTS = (0,), (3, 2, 1), (6, 9, 4), (8, 7, 5)  # z before y; Iyy Izz Ixx
 ROTOR, OFFSET = (BODY,), (BODY + 4,)
@@ -430,12 +431,32 @@ def _by_rules(c: Chain, Y: np.ndarray, size: int, evidence: Rank) -> Groupings:
     if not inertial:  # what comes after the joints' own parameters stands for itself
         among = {j for i in range(c.links) for j in indices(c, i)}
         forms |= {j: {j: 1} for j in range(size) if j not in among}
+        _group_memory(c, forms)
     matrix = np.zeros((len(forms), size))
     for row, form in zip(matrix, forms.values(), strict=True):
         least = ROUNDING * max(1.0, *(abs(x) for x in form.values()))
         for j, x in form.items():
             row[j] = float(x) if abs(x) > least else 0.0
     return Groupings(tuple(forms), matrix, evidence, "rules", RegroupingRecipe(null, done))
+
+
+def _group_memory(c: Chain, forms: dict[int, Form]) -> None:
+    """Group the elements of friction with memory: without a motion in time they act as one.
+
+    As Coulomb friction of both directions where that has the sign of the velocity too.
+    """
+    at = {place: j for j, place in enumerate(places(c))}
+    for i, resistance in enumerate(c.resistances):
+        elements = [at[Place("memory", i, k)] for k in range(len(resistance.memory))]
+        leads = {elements[0]: 1} if elements else {}
+        if resistance.law in SIGNED:
+            plus, minus = (at[Place("resistances", i, side)] for side in ("plus", "minus"))
+            leads = {plus: 1, minus: -1}
+        for j in elements:
+            if j not in leads:
+                del forms[j]
+                for lead, sign in leads.items():
+                    forms[lead][j] = sign
 
 
 def _by_numbers(c: Chain, A: np.ndarray, evidence: Rank) -> Groupings:

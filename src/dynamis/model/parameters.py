@@ -1,8 +1,8 @@
 """The parameter vector: every number the torque is linear in, by name.
 
 Ten per link in the user's frame about its origin (Pinocchio's order), then five per joint, then
-what coupled motors, spinning rotors, viscous friction by direction, springs, loads and friction
-laws of one's own add.
+what coupled motors, spinning rotors, viscous friction by direction, friction with memory, springs,
+loads and friction laws of one's own add.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from .drive import Drive
 from .link import Link
 from .memory import parameter_name
 from .model import FORCES, Model
-from .places import JOINT_NAMES, TAKEN, UNBALANCE, Place, full_name, places, value
+from .places import JOINT_NAMES, MEMORY, TAKEN, UNBALANCE, Place, full_name, places, value
 
 KINDS = {NAMES: "link", JOINT_NAMES: "joint"}  # whose parameters these are
 
@@ -115,6 +115,7 @@ FORMULAS: Mapping[str, tuple[str, str]] = {  # Khalil's notation, LaTeX (# is th
     "rotor_inertia": ("IA", "J_{a,#}"),
     "viscous": ("FV", "F_{v,#}"),
     "viscous-": ("FV_minus", "F_{v,#}^{-}"),
+    **{name: (f"{name}_", rf"w_{{{k + 1},#}}") for k, name in enumerate(MEMORY)},
     "coulomb+": ("FS_plus", "F_{c,#}^{+}"),
     "coulomb-": ("FS_minus", "F_{c,#}^{-}"),
     "offset": ("OFF", r"\tau_{0,#}"),
@@ -149,6 +150,7 @@ def _label(full: str, style: str, numbers: Mapping[str, str]) -> str:
         word = owner.replace("_", r"\_")
         return latex.replace("#", number or rf"\mathrm{{{word}}}")
     form = khalil if style == "khalil" else _word(name)
+    form = f"{form}_" if number and form[-1].isdigit() else form  # memory1_2
     return f"{form}{number}" if number else f"{form}[{owner}]"
 
 

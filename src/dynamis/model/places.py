@@ -1,7 +1,7 @@
 """The order of the parameter vector: where a chain holds every number its torque is linear in.
 
 Ten per link, five per joint, then what coupled motors, unbalanced rotors, viscous friction by
-direction, springs, loads, friction laws of one's own and friction with memory add. A new parameter
+direction, friction with memory, springs, loads and friction laws of one's own add. A new parameter
 gets its place here; names, values, columns of the regressor and all who look for a kind of
 parameter follow.
 """
@@ -83,14 +83,14 @@ def _places(c: Any) -> Iterator[Place]:
     for i, resistance in enumerate(c.resistances):
         if resistance.viscous_minus is not None:
             yield from (Place("resistances", i, field) for field in BACKWARDS)
+    for i, resistance in enumerate(c.resistances):
+        yield from (Place("memory", i, k) for k in range(len(resistance.memory)))
     for part in ("forces", "loads"):
         for i, thing in enumerate(getattr(c, part)):
             yield from (Place(part, i, k) for k in range(len(thing.coefficients)))
     for i, resistance in enumerate(c.resistances):
         if resistance.own is not None:
             yield from (Place("laws", i, k) for k in range(len(resistance.own.coefficients)))
-    for i, resistance in enumerate(c.resistances):
-        yield from (Place("memory", i, k) for k in range(len(resistance.memory)))
 
 
 def joint_places(i: int) -> Iterator[Place]:

@@ -33,7 +33,7 @@ KEPT = {  # fields of a model that hold no numbers, or numbers that no equation 
     "rotor_axis", "rotor_link", "values", "configurations", "convention", "description", "law",
     "tool_link", "tool_name", "base_name", "rotors", "link", "findings", *CIRCUIT,
     "kind", "from_", "to", "lengths", "forces", "loads", "between", "closure_tolerance",
-    "closure_condition",
+    "closure_condition", "radii",
 }  # fmt: skip
 
 
