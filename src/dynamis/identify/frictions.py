@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import check_fields, checked, choice, is_word, strict
+from ..arguments import check_fields, checked, choice, is_list, is_word, strict
 from ..errors import OptionError, did_you_mean
 from ..model.friction import LAWS, sides
 from ..model.memory import Memory
@@ -43,8 +43,10 @@ class FrictionModel:
         if self.law is not None:
             choice(self.law, "law", LAWS)
         object.__setattr__(self, "constants", {**self._defaults, **self.constants})
-        if self.radii:
-            Memory(self.radii, [0.0] * len(self.radii))
+        radii = [*self.radii] if is_list(self.radii) else [self.radii]
+        if radii:
+            settled = Memory(radii, [0.0] * len(radii)).radii
+            object.__setattr__(self, "radii", settled)
             if not self.has_memory:
                 raise OptionError(
                     f"radii were given, but friction {self.name!r} has no memory",
