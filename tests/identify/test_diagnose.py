@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.diagnose import LogError, velocity_lag
+from dynamis.identify.verdict.diagnose import LogError, velocity_lag
 
 from .motions import arm, log_of, series
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dynamis as dy
-from dynamis.identify.error_split import HEAD, error_split, percent, removed_share, together
 from dynamis.identify.estimate import Validation
+from dynamis.identify.verdict.error_split import HEAD, error_split, percent, removed_share, together
 
 from .motions import arm, log_of, series
 

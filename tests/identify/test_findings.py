@@ -1,6 +1,6 @@
 """Findings by importance, the same note once."""
 
-from dynamis.identify.findings import by_importance, said_once
+from dynamis.identify.verdict.findings import by_importance, said_once
 from dynamis.model.check.finding import Finding
 
 

@@ -8,13 +8,13 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import DynamisError, DynamisWarning, OptionError, ShapeError
-from dynamis.identify.diagnose import LogError
 from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.feasible import physical, pseudo_inertias
 from dynamis.identify.frictions import FRICTIONS
 from dynamis.identify.information import condition, information, joined, ordinary, weighted
 from dynamis.identify.processing import Processing, lowpass, prepare
 from dynamis.identify.unknowns import Unknowns, unknowns
+from dynamis.identify.verdict.diagnose import LogError
 from tests.thorough import thorough_but
 
 from .motions import arm, coupled, log_of, series

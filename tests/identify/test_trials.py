@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.diagnose import _fall, excerpt
 from dynamis.identify.frictions import friction_named
 from dynamis.identify.processing import Processing, prepare
-from dynamis.identify.trials import Tilt, best_tilt, confirmed_driving, relative_misfits
 from dynamis.identify.unknowns import unknowns
+from dynamis.identify.verdict.diagnose import _fall, excerpt
+from dynamis.identify.verdict.trials import Tilt, best_tilt, confirmed_driving, relative_misfits
 from dynamis.model.check.finding import Finding
 
 from .motions import arm, log_of

@@ -9,9 +9,9 @@ import dynamis as dy
 from dynamis.errors import OptionError
 from dynamis.identify import Log, Processing, identify
 from dynamis.identify.frictions import friction_named
-from dynamis.identify.identification import gravity_unknowns, slow_estimate, total_covariance
 from dynamis.identify.information import information, ordinary, weighted
 from dynamis.identify.processing import prepare
+from dynamis.identify.two_step import gravity_unknowns, slow_estimate, total_covariance
 from dynamis.identify.unknowns import unknowns
 
 from .test_payload import recorded

@@ -12,11 +12,11 @@ from docs.verdicts import TILTED, WRONG, judged, random_pieces, simulated
 from docs.verdicts import pieces as real_pieces
 from dynamis.errors import OptionError
 from dynamis.identify import LogError, Verdict
-from dynamis.identify.error_split import ErrorSplit
 from dynamis.identify.estimate import headline
 from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.repeats import MOSTLY, repeated
-from dynamis.identify.verdict import (
+from dynamis.identify.verdict.error_split import ErrorSplit
+from dynamis.identify.verdict.verdict import (
     VALIDATE,
     VERDICTS,
     Comparison,

@@ -10,9 +10,9 @@ import pytest
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
 from dynamis.identify.deviations import autocorrelation
-from dynamis.identify.error_split import percent
 from dynamis.identify.estimate import fitted_rows, friction_curve
 from dynamis.identify.identification import identify
+from dynamis.identify.verdict.error_split import percent
 from dynamis.logs.log import Log
 from dynamis.report.identification import Torques, write
 from dynamis.report.page import few

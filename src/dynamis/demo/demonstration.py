@@ -18,10 +18,10 @@ from ..control import ComputedTorque, JointPID, PointToPoint
 from ..control.sensors import Sensors
 from ..equations.render.math import latex
 from ..excite.design import excite
-from ..identify.error_split import HEAD as SPLIT_HEAD
-from ..identify.error_split import percent
 from ..identify.identification import identify
 from ..identify.processing import Processing
+from ..identify.verdict.error_split import HEAD as SPLIT_HEAD
+from ..identify.verdict.error_split import percent
 from ..logs.log import Log
 from ..plots.viewer import moving_arm
 from ..realtime.export import export_controller

@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from ..logs.folder import read_logs
     from ..logs.log import Log
     from ..logs.read import read_log
-    from .diagnose import LogError as LogError
     from .drive_gains import DriveGains, identify_drive_gains
-    from .error_split import ErrorSplit
     from .estimate import Estimate, Validation, torque_along
     from .estimators import ESTIMATORS
     from .frictions import FRICTIONS, FrictionModel
@@ -21,7 +19,9 @@ if TYPE_CHECKING:
     from .payload_observer import PayloadObserver, PayloadTrack
     from .posterior import Posterior as Posterior
     from .processing import Processing
-    from .verdict import Verdict
+    from .verdict.diagnose import LogError as LogError
+    from .verdict.error_split import ErrorSplit
+    from .verdict.verdict import Verdict
 
 __all__ = [
     "ESTIMATORS", "FRICTIONS", "DriveGains", "ErrorSplit", "Estimate", "Excitation",
@@ -35,12 +35,12 @@ __getattr__ = later(
     {
         **dict.fromkeys(("DriveGains", "identify_drive_gains"), "drive_gains"),
         **dict.fromkeys(("Estimate", "Validation", "torque_along"), "estimate"),
-        "ErrorSplit": "error_split",
+        "ErrorSplit": "verdict.error_split",
         **dict.fromkeys(("FRICTIONS", "FrictionModel"), "frictions"),
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
         **dict.fromkeys(("PayloadObserver", "PayloadTrack"), "payload_observer"),
         **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},
-        **{"LogError": "diagnose", "Posterior": "posterior", "Verdict": "verdict"},
+        **{"LogError": "verdict.diagnose", "Posterior": "posterior", "Verdict": "verdict.verdict"},
         **{"Excitation": ".excite.excitation", "excite": ".excite.design"},
         **{"Log": ".logs.log", "read_log": ".logs.read", "read_logs": ".logs.folder"},
     },

@@ -17,7 +17,6 @@ from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from ..tables import text_table
 from .elastic.joints import ElasticEstimate
-from .error_split import ErrorSplit, error_split, percent, together
 from .feasible import links_of, physical
 from .frictions import SLOW, SPEED
 from .processing import (
@@ -36,7 +35,8 @@ from .repeats import MOSTLY, repeated
 from .scatter import NOISE, sentence
 from .search import Choice
 from .unknowns import BESIDE_ROBOT, NOT_NEGATIVE, RIGID, Unknowns
-from .verdict import Comparison, Verdict, compared, coulomb_torques, validated
+from .verdict.error_split import ErrorSplit, error_split, percent, together
+from .verdict.verdict import Comparison, Verdict, compared, coulomb_torques, validated
 
 if TYPE_CHECKING:
     from ..robot import Robot

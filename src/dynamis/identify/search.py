@@ -14,7 +14,6 @@ import numpy as np
 from ..arguments import is_word, strict
 from ..logs.log import Log
 from ..model.check.finding import Finding
-from .diagnose import DELAYED
 from .frictions import (
     RADII,
     SLOW,
@@ -30,6 +29,7 @@ from .frictions import (
 from .left_out import Instants, LeftOut, Rows, Score
 from .processing import ESTIMATED, HIGHEST, MULTIPLE, Processing, noisy_velocities, of_the_motions
 from .unknowns import RIGID, Unknowns, unknowns
+from .verdict.diagnose import DELAYED
 
 if TYPE_CHECKING:
     from ..robot import Robot

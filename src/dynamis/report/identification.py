@@ -10,12 +10,12 @@ import numpy as np
 
 from ..files import PAGES, checked_path
 from ..identify.deviations import NORMAL, autocorrelation
-from ..identify.error_split import HEAD as SPLIT_HEAD
-from ..identify.error_split import percent
 from ..identify.estimate import CONFIDENCE, Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.processing import Processing, band, spectrum
 from ..identify.search import CHOICES
+from ..identify.verdict.error_split import HEAD as SPLIT_HEAD
+from ..identify.verdict.error_split import percent
 from ..logs.log import Log
 from ..model.schema import UNITS
 from .chart import ChartSeries, Panel, chart

@@ -14,9 +14,9 @@ from ...control import ComputedTorque
 from ...errors import DynamisError, FileError, OptionError
 from ...excite.design import excite
 from ...identify import ESTIMATORS, FRICTIONS, Estimate, identify
-from ...identify.error_split import HEAD as SPLIT_HEAD
-from ...identify.error_split import percent
 from ...identify.processing import checked_logs
+from ...identify.verdict.error_split import HEAD as SPLIT_HEAD
+from ...identify.verdict.error_split import percent
 from ...ik.driven import deciding
 from ...ik.follow import follow
 from ...logs.log import Log

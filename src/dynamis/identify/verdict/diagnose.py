@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DynamisError, counted
-from ..ik.driven import Motion, assembly
-from ..logs.checks import faults, without_spikes
-from ..logs.log import Log, interpolated
-from ..logs.units import sign_option
-from ..model.check.finding import Finding
-from .information import Information, condition, triangle, weighted
-from .processing import Processing, Samples, lowpass, resting
+from ...errors import DynamisError, counted
+from ...ik.driven import Motion, assembly
+from ...logs.checks import faults, without_spikes
+from ...logs.log import Log, interpolated
+from ...logs.units import sign_option
+from ...model.check.finding import Finding
+from ..information import Information, condition, triangle, weighted
+from ..processing import Processing, Samples, lowpass, resting
+from ..unknowns import Unknowns
 from .trials import DRIVES, TILTED, Tilt, relative_misfits, tilted_base
-from .unknowns import Unknowns
 from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ...robot import Robot
 
 SHORT = 50  # rows
 STRETCHES = 40  # of a log, on each of which the lag of its velocities is estimated

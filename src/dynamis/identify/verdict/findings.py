@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..model.check.finding import LEVELS, Finding
+from ...model.check.finding import LEVELS, Finding
 
 # causes first, then what they lead to; findings on a log itself stand where LOG does
 LOG = "log"

@@ -20,12 +20,12 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 from scipy.signal import butter, sosfreqz
 
-from ..arguments import strict
-from ..tables import text_table
-from .processing import GUARD
+from ...arguments import strict
+from ...tables import text_table
+from ..processing import GUARD
 
 if TYPE_CHECKING:
-    from .estimate import Validation
+    from ..estimate import Validation
 
 FEWEST = 30  # moving rows that show a noise
 NO_FILTER = 0.49  # of the sampling rate: a cut-off above filters nothing

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..arguments import choice, strict, text
-from ..errors import OptionError, shown
-from ..logs.checks import without_spikes
-from ..logs.log import Log
-from ..model.check.finding import Finding
-from ..tables import html_table, text_table
+from ...arguments import choice, strict, text
+from ...errors import OptionError, shown
+from ...logs.checks import without_spikes
+from ...logs.log import Log
+from ...model.check.finding import Finding
+from ...tables import html_table, text_table
+from ..information import Information
+from ..processing import HIGHEST, Processing, lowpass, on_even_grid
+from ..unknowns import Unknowns
 from .error_split import ErrorSplit, of_joint, percent
-from .information import Information
-from .processing import HIGHEST, Processing, lowpass, on_even_grid
-from .unknowns import Unknowns
 
 GOOD, DOUBTFUL, NOT_SEEN, NOT_USABLE = VERDICTS = ("good", "doubtful", "not seen", "not usable")
 OF = {"note": GOOD, "warning": DOUBTFUL, "error": NOT_USABLE}  # levels of findings

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import DynamisError
-from ..model.check.finding import Finding
-from .unknowns import RIGID, Unknowns
+from ...errors import DynamisError
+from ...model.check.finding import Finding
+from ..unknowns import RIGID, Unknowns
 from .verdict import LITTLE
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ...robot import Robot
     from .diagnose import Excerpt
 
 G = 9.81  # m/s^2
