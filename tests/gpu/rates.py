@@ -184,6 +184,8 @@ def main() -> None:
 def simulations() -> None:
     """Rates of simulations, rigid and elastic."""
     puma, ur = dy.load("puma560"), dy.load("ur10e")
+    memory = dy.Memory((1e-3, 1e-2), (0.3, 0.5))  # two elements a joint
+    hysteretic = puma.with_friction(viscous=0.1, coulomb=0.5, memory=memory)
     both = elastic(puma).with_friction(viscous=0.1, coulomb=0.5)  # that of the motors stays theirs
     for label, robot, options in (
         ("UR10e, RK4", ur, {}),
@@ -192,6 +194,7 @@ def simulations() -> None:
             "controller": control.ComputedTorque(kp=100.0, kd=20.0), "reference": np.zeros(6)}),
         ("PUMA 560, computed torque", puma, {
             "controller": control.ComputedTorque(kp=100.0, kd=20.0), "reference": np.zeros(6)}),
+        ("PUMA 560, friction with memory", hysteretic, {}),
         ("UR10e, elastic joints", elastic(ur), {}),
         ("PUMA 560, elastic, friction of both sides", both, {}),
     ):  # fmt: skip

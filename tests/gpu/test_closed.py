@@ -58,6 +58,19 @@ def test_ensembles(robot, dtype):
     robot = dy.load(robot)
     known, _ = samples(robot, 37)
     given = {"q0": known["q"], "save_every": 20, "dtype": dtype, "project": True}
+    same_ensembles(robot, given)
+
+
+def test_ensembles_of_drives_with_memory():
+    memory = dy.Memory((1e-3, 1e-2), (0.4, 0.6))
+    robot = dy.load("five-bar")
+    for k in robot.active:
+        robot = robot.with_link(k, friction=dy.Friction(viscous=0.3, coulomb=0.2, memory=memory))
+    given = {"q0": samples(robot, 37)[0]["q"], "save_every": 20, "project": True}
+    same_ensembles(robot, given)
+
+
+def same_ensembles(robot, given):
     a = dy.simulate(robot, 0.2, device="cuda", **given)
     b = dy.simulate(robot, 0.2, **given)
     for name in ("q", "qd", "tau"):

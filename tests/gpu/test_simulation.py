@@ -8,7 +8,9 @@ import pytest
 import dynamis as dy
 from dynamis import control
 from dynamis.errors import OptionError
+from tests.dynamics.test_own_laws import rubbing
 from tests.elastic_arms import elastic
+from tests.simulation.own_states import Dahl, Maxwell
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -23,6 +25,10 @@ NOISY = dy.Sensors(encoder=1e-4, position_noise=1e-4, seed=3)
 SOFT, RINGING = elastic(UR), elastic(PUMA)
 PLAYING = PUMA.with_drive(1, stiffness=1e8, damping=100.0, backlash=1e-3)
 PLAYING = PLAYING.with_drive(2, stiffness=1e3, damping=0.5, backlash=2e-3)
+PRESLIDING = {"viscous": 0.5, "coulomb": 0.4, "memory": dy.Memory((1e-4, 5e-3), (0.8, 1.2))}
+HYSTERETIC = PUMA.with_friction(**PRESLIDING)
+OWN_STATES = rubbing(UR, Dahl(stiffness=50.0, dry=20.0, grease=0.5)).with_load(Maxwell(joint=1))
+SWAY = {"torque": lambda t: [9.0 * np.sin(3 * t)] * 6}
 
 CASES = {
     "free": (UR, {}),
@@ -53,11 +59,18 @@ CASES = {
     "semi-implicit": (PUMA, {"integrator": "semi-implicit-euler"}),
     "elastic": (SOFT, {}),
     "elastic, explicit": (elastic(UR, 50.0, 0.1), {"dt": 2e-4, "integrator": "heun"}),
-    "elastic, static friction": (RINGING, {"torque": lambda t: [9.0 * np.sin(3 * t)] * 6}),
+    "elastic, static friction": (RINGING, SWAY),
     "elastic, computed torque": (
         RINGING, {"controller": control.ComputedTorque(kp=20.0, kd=5.0), "reference": MOVE},
     ),
     "backlash": (PLAYING, {}),
+    "friction with memory": (HYSTERETIC, SWAY),
+    "friction with memory, computed torque": (
+        HYSTERETIC,
+        {"controller": control.ComputedTorque(model=HYSTERETIC, **LAW), "reference": MOVE},
+    ),
+    "friction with memory, elastic": (SOFT.with_friction(**PRESLIDING), SWAY),
+    "own laws with states": (OWN_STATES, {}),
 }  # fmt: skip
 
 
