@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import dynamis as dy
 from dynamis.dynamics.mobility import CLOSED, closed, known_assemblies
 from dynamis.errors import DynamisWarning, ModelError
-from dynamis.simulation.loops import TURN
+from dynamis.simulation.closing.loops import TURN
 
 from ..closed_mechanisms import (
     KINDS,

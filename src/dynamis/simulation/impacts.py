@@ -11,7 +11,8 @@ from .inertia import ArmInertia, Constrained
 from .rows import always, bristles, own_rates, with_own_states
 
 if TYPE_CHECKING:
-    from .plant import Plant, PlantState
+    from .plant import Plant
+    from .state import PlantState
 
 REBOUND = 0.01  # rad/s or m/s below which a joint comes to rest at its stop
 SLOW = 4.0  # steps of acceleration: impacts this slow are pushes

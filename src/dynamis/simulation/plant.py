@@ -11,9 +11,9 @@ rest at its turning point by an impulse through M. A gear that loses power rubs 
 grows with the torque it transmits.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from ..dynamics import closed, elements, equation
 from ..dynamics.drives import lossy
@@ -24,85 +24,17 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, inner, less, plus
 from . import motors, rows
+from .closing.loops import LoopFigures, loop_figures, or_nan, put_back
 from .elastic import backlash, stiff_gears
+from .elastic.sides import SIDES, Sides
 from .elastic.stiff_gears import ElasticGear
 from .impacts import impacts, own_states_at_end, reversals, stretched_at_end
 from .inertia import ArmInertia, Constrained, inertia_at
-from .loops import LoopFigures, loop_figures, or_nan, put_back
 from .rows import Row
+from .state import PARTS, Acting, Beginning, ImplicitSums, PlantState, end_of_stages, moved
 from .tableau import Tableau
 
 ENDLESS = 1e300  # the force of a joint stop
-
-
-@dataclass(frozen=True)
-class PlantState:
-    """The state of an arm and its control computer: lists of scalars.
-
-    What is integrated belongs to the instant a step begins, the others act during the step.
-    """
-
-    q: Scalars
-    qd: Scalars
-    motor: Scalars  # behind elastic gears, in units of their joints
-    motor_rate: Scalars
-    bristle: Scalars  # deflections of friction
-    current: Scalars  # of motors with a circuit
-    warmth: Scalars  # K, two rises of every joint whose friction feels temperature
-    law_state: Scalars  # of laws of the user's own: of joints, then loads
-    tau: Scalars
-    friction: Scalars  # of joints and stops
-    direction: Scalars  # in which friction slides; 0 holds
-    motor_friction: Scalars
-    motor_direction: Scalars
-    flank: Scalars  # of teeth with backlash: 1 or -1 where they touch, 0 within the gap
-    command: Scalars  # torques the drives are asked for
-    loss: Scalars  # factor of every gear: its efficiency driving, 1 / efficiency driven back
-    impulse: Scalars  # integral of tau since the last sample, for an observer
-    computer: Mapping[str, list[Any]]
-    measures: Mapping[str, list[Any]] = field(default_factory=dict)  # accumulators
-
-
-INTEGRATED = ("q", "qd", "motor", "motor_rate", "bristle", "current", "warmth", "law_state")
-SIDES = {  # parts of links, and of motors behind elastic gears, that stand one after the other
-    "q": "motor", "qd": "motor_rate", "friction": "motor_friction", "direction": "motor_direction",
-}  # fmt: skip
-PARTS = ("computer", "measures")  # with names of their own
-
-
-@dataclass(frozen=True)
-class Acting:
-    """Forces known beforehand at one instant: of the drives, on the joints, on tool and links.
-
-    They are called as the options of `dy.simulate`; `link_forces` is a row per link.
-    """
-
-    torque: Scalars | None = None
-    external: Scalars | None = None
-    wrench: Scalars | None = None
-    link_forces: Scalars | None = None
-
-
-class ImplicitSums(NamedTuple):
-    """sum g_ij k_j of a stage i of an implicit step over motor less joint of every elastic gear.
-
-    Of positions with what the velocities of the stage add, j up to i; of velocities below i.
-    """
-
-    positions: Scalars
-    velocities: Scalars | None  # None: zeros
-
-
-class Beginning(NamedTuple):
-    """What is known of a step before its stages: the state with what acts during it.
-
-    Without losses of gears, which change it, also the rates of the first stage; of a closed
-    mechanism the squared sines between the rows of J.
-    """
-
-    state: PlantState
-    rates: dict[str, list[Any]] | None = None
-    sines: list[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +79,11 @@ class Plant:
     def gears(self) -> list[ElasticGear]:
         """Elastic gears with the coordinates of joint and motor."""
         return stiff_gears.elastic_gears(self.chain)
+
+    @cached_property
+    def sides(self) -> Sides:
+        """Joints, and the motors behind elastic gears."""
+        return Sides(self.chain.link_coordinates, self.gears)
 
     @cached_property
     def _losses(self) -> int:
@@ -200,15 +137,15 @@ class Plant:
 
     def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
         """Directions of friction, direction of power through the gears, torques that act."""
-        arm, x = self.in_state(x, fn), self.joined(x)
+        arm, x = self.in_state(x, fn), self.sides.joined(x)
         if self.hard:
             played = zip(backlash.with_backlash(self.gears), self.hard, strict=True)
             x = replace(x, flank=[backlash.flank(*gear, x.q, x.qd, h, fn) for gear in played])
-        found = arm._engaged(x)._begin(x, self._of_all(acting), h, fn)
+        found = arm._engaged(x)._begin(x, self.sides.all_forces(acting), h, fn)
         if not self.gears:
             return found
-        rates = found.rates and self._apart(found.rates)
-        return found._replace(state=self.parted(found.state), rates=rates)
+        rates = found.rates and self.sides.rates_apart(found.rates)
+        return found._replace(state=self.sides.parted(found.state), rates=rates)
 
     def _begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
         tau, current_rate = self._drive(x, acting, fn)
@@ -275,7 +212,7 @@ class Plant:
         return inertia_at(self.chain, x.q, fn, x.qd, M, self.holds), push
 
     def _implicit(
-        self, x: PlantState, rates: dict[str, list[Any]], before: "ImplicitSums | None",
+        self, x: PlantState, rates: dict[str, list[Any]], before: ImplicitSums | None,
         h: Any, fn: Functions, forces: bool = False,
     ) -> dict[str, list[Any]]:  # fmt: skip
         """Rates of a stage of a step from x, implicit in the elastic gears.
@@ -337,75 +274,23 @@ class Plant:
         """Which coordinates hold in a step; None: those that never do."""
         return [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
 
-    # states of links and motors, and of all coordinates
-
-    def joined(self, x: PlantState) -> PlantState:
-        """The state over all coordinates: motors after joints, torques where the drives act."""
-        if not self.gears:
-            return x
-        both = {a: [*getattr(x, a), *getattr(x, b)] for a, b in SIDES.items()}
-        drives = {name: self._to_motors(getattr(x, name)) for name in ("tau", "command")}
-        return replace(x, **both, **drives)
-
-    def parted(self, x: PlantState) -> PlantState:
-        """The state of joints and of motors apart."""
-        if not self.gears:
-            return x
-        n, both = self.chain.link_coordinates, {}
-        for a, b in SIDES.items():
-            both[a], both[b] = getattr(x, a)[:n], getattr(x, a)[n:]
-        drives = {name: self._from_motors(getattr(x, name)) for name in ("tau", "command")}
-        return replace(x, **both, **drives)
-
-    def _apart(self, rates: stiff_gears.Rates) -> dict[str, list[Any]]:
-        """Rates of joints and of motors apart."""
-        n = self.chain.link_coordinates
-        both = {"motor": rates["q"][n:], "motor_rate": rates["qd"][n:]}
-        return {**rates, "q": rates["q"][:n], "qd": rates["qd"][:n], **both}  # type: ignore
-
-    def _to_motors(self, torques: Scalars) -> list[Any]:
-        """Torques of the drives over all coordinates."""
-        elastic = [x.joint for x in self.gears]
-        own = [0.0 if i in elastic else t for i, t in enumerate(torques)]
-        return [*own, *(torques[i] for i in elastic)]
-
-    def _from_motors(self, torques: Scalars) -> list[Any]:
-        """Torques of the drives by joint."""
-        found = list(torques[: self.chain.link_coordinates])
-        for x in self.gears:
-            found[x.joint] = torques[x.motor]
-        return found
-
-    def _of_all(self, acting: Acting) -> Acting:
-        """Forces over all coordinates: what acts from outside acts on links."""
-        if not self.gears:
-            return acting
-        torque, external, links = acting.torque, acting.external, acting.link_forces
-        zeros = [0.0] * len(self.gears)
-        return replace(
-            acting,
-            torque=None if torque is None else self._to_motors(torque),
-            external=None if external is None else [*external, *zeros],
-            link_forces=None if links is None else [*links, *([[0.0] * 6] * len(zeros))],
-        )
-
     def rate(
         self, x: PlantState, acting: Acting, h: Any, fn: Functions,
-        start: PlantState | None = None, before: "ImplicitSums | None" = None,
+        start: PlantState | None = None, before: ImplicitSums | None = None,
     ) -> dict[str, list[Any]]:  # fmt: skip
         """Time derivatives of what is integrated.
 
         Of a stage of an implicit step also the state at its `start` is needed, and the sums of the
         rates of stages `before`.
         """
-        arm, acting = self.in_state(x, fn)._engaged(x), self._of_all(acting)
-        found = arm._rate(self.joined(x), acting, h, fn)
+        arm, acting = self.in_state(x, fn)._engaged(x), self.sides.all_forces(acting)
+        found = arm._rate(self.sides.joined(x), acting, h, fn)
         if not self.gears:
             return found
         if self.gamma:
             assert start is not None
-            found = arm._implicit(self.joined(start), found, before, h, fn)
-        return self._apart(found)
+            found = arm._implicit(self.sides.joined(start), found, before, h, fn)
+        return self.sides.rates_apart(found)
 
     def _rate(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         tau, current_rate = self._drive(x, acting, fn)
@@ -442,9 +327,11 @@ class Plant:
 
         `sines` are those between the rows of J at x, if its beginning gave them.
         """
-        found = self.in_state(x, fn)._finish(self.joined(x), self.joined(end), h, fn, sines)
+        found = self.in_state(x, fn)._finish(
+            self.sides.joined(x), self.sides.joined(end), h, fn, sines
+        )
         impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
-        return replace(self.parted(found), impulse=impulse)
+        return replace(self.sides.parted(found), impulse=impulse)
 
     def _finish(
         self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None
@@ -523,7 +410,7 @@ class Plant:
         """The state a step begins with, and where its stages lead, over all coordinates."""
         begun = self.begin(x, nodes[0], h, fn)
         end = self._end_of_stages(begun, nodes, h, tableau, fn)
-        return self.joined(begun.state), self.joined(end)
+        return self.sides.joined(begun.state), self.sides.joined(end)
 
     def _end_of_stages(
         self, begun: Beginning, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
@@ -686,47 +573,3 @@ class Plant:
             at_rest = at_rest * (v == 0.0)
         taken = rows.shared_hold(self.chain, r, fn)
         return [a - fn.select(at_rest > 0.0, t, 0.0) for a, t in zip(r, taken, strict=True)]
-
-
-def end_of_stages(start: PlantState, end: PlantState, tableau: Tableau, h: Any) -> PlantState:
-    """Where stages lead that end at `end`: a semi-implicit step moves with its last velocities."""
-    if not tableau.semi_implicit:
-        return end
-    q, motor = (
-        [a + h * v for a, v in zip(*pair, strict=True)]
-        for pair in ((start.q, end.qd), (start.motor, end.motor_rate))
-    )
-    return replace(end, q=q, motor=motor)
-
-
-POSITIONS = {"q": "qd", "motor": "motor_rate"}  # with their velocities
-
-
-def moved(
-    start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any, tableau: Tableau
-) -> PlantState:
-    """start + h sum weights rates."""
-    new = {name: list(getattr(start, name)) for name in INTEGRATED}
-    for name, values in new.items():
-        if tableau.G and name in POSITIONS:
-            continue
-        for i in range(len(values)):
-            terms = [w * k[name][i] for w, k in zip(weights, rates, strict=True) if w != 0.0]
-            if terms:
-                values[i] = values[i] + h * sum(terms[1:], terms[0])
-    if tableau.G and rates:
-        new |= _positions(start, rates, weights, h, tableau)
-    return replace(start, **new)
-
-
-def _positions(
-    start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any, tableau: Tableau
-) -> dict[str, list[Any]]:
-    """Positions of an implicit step, from rates of velocities alone."""
-    whole, own = sum(weights), tableau.position_weights(tuple(weights))
-    found = {}
-    for name, rate in POSITIONS.items():
-        sums = [inner(own, column) for column in zip(*(r[rate] for r in rates), strict=True)]
-        rows = zip(getattr(start, name), getattr(start, rate), sums, strict=True)
-        found[name] = [p + h * (whole * v + h * s) for p, v, s in rows]
-    return found

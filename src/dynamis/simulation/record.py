@@ -183,7 +183,7 @@ class RunRecorder:
             return f": {found}"
         if not s.robot.model.closures:
             return ""
-        from .lost_loops import why_lost
+        from .closing.lost_loops import why_lost
 
         last = last or Instant(float(self.t[row - 1]), self.rows[member, row - 1])
         return why_lost(s, self.m, last.row, last.t, member)

@@ -10,11 +10,13 @@ from ..compile.arrays import run
 from ..compile.service import Key, compiling
 from ..progress import stage
 from ..spatial.functions import Functions
+from .elastic.sides import SIDES
 from .loop import Simulation, finite_torque
-from .plant import INTEGRATED, SIDES, Plant
-from .plant import moved as moved_state
+from .plant import Plant
 from .record import RunRecorder
 from .settings import Settings
+from .state import INTEGRATED
+from .state import moved as moved_state
 from .tableau import Tableau, weights_at
 from .tasks import Inputs, Slots, Task, read_sums, written_sums
 

@@ -20,7 +20,8 @@ from ..lazy import once
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from .measures import Measures
-from .plant import INTEGRATED, Acting, ImplicitSums, Plant, PlantState, end_of_stages, moved
+from .plant import Plant
+from .state import INTEGRATED, Acting, ImplicitSums, PlantState, end_of_stages, moved
 from .tableau import Tableau
 
 

@@ -30,8 +30,8 @@ from ...control.damping import places
 from ...control.sensors import SIDES, Sensors
 from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
+from ...simulation.closing.lost_loops import lost_hint
 from ...simulation.elastic.vibration import integrator_for
-from ...simulation.lost_loops import lost_hint
 from ...simulation.options import PLANT, offered
 from ...simulation.record import stiff_friction
 from ...simulation.simulator import Simulator

@@ -28,7 +28,8 @@ from ...spatial.vectors import Scalars, inner, less, matrix_times
 from ..inertia import ArmInertia, Constrained, independent_solve
 
 if TYPE_CHECKING:
-    from ..plant import Plant, PlantState
+    from ..plant import Plant
+    from ..state import PlantState
     from .stiff_gears import ElasticGear
 
 REBOUND = 0.01  # rad/s or m/s below which teeth that meet stay together

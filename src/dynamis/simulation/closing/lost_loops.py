@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.arrays import NUMPY
-from .assembly import Assembly
+from ...compile.arrays import NUMPY
+from ..assembly import Assembly
+from ..plant import Plant
+from ..settings import Settings, shorter_steps
+from ..state import PlantState
 from .loops import FALL, LoopFigures, most_departure
-from .plant import Plant, PlantState
-from .settings import Settings, shorter_steps
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ...robot import Robot
 
 STEPS = 300  # that are taken once more: those between two rows, if they are no more
 NEAR_SINGULAR = 30.0  # condition number of the loops
@@ -66,7 +67,7 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
         start, end = plant.stages(x, nodes, s.dt, s.tableau, NUMPY)
         q, qd = plant.in_state(start, NUMPY).end_of_step(start, end, s.dt, NUMPY)
         yield plant.loop_figures(start, end, q, NUMPY), np.array(q[: s.n], dtype=float)
-        x, t = plant.parted(replace(end, q=q, qd=qd)), t + s.dt
+        x, t = plant.sides.parted(replace(end, q=q, qd=qd)), t + s.dt
 
 
 def _reason(s: Settings, plant: Plant, figures: LoopFigures, q: np.ndarray, near: str) -> str:

@@ -19,12 +19,12 @@ which the next step would pass: beyond it the motion is not determined.
 import math
 from typing import Any, NamedTuple
 
-from ..dynamics import closed
-from ..dynamics.closures import closure_error, closure_jacobian
-from ..model.chain import Chain
-from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars, inner, matrix_times, plus
-from .inertia import ArmInertia, Constrained, inertia_at
+from ...dynamics import closed
+from ...dynamics.closures import closure_error, closure_jacobian
+from ...model.chain import Chain
+from ...spatial.functions import Functions
+from ...spatial.vectors import Scalars, inner, matrix_times, plus
+from ..inertia import ArmInertia, Constrained, inertia_at
 
 STILL = 1e-12  # rad/s or m/s: rounding, of a joint that others hold
 CORRECTIONS = 2  # of positions: a step leaves the loops open by its own error
