@@ -1,5 +1,7 @@
 """Laws that compensate friction with memory follow it from sample to sample."""
 
+import shutil
+import subprocess
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -82,3 +84,66 @@ def test_a_closed_mechanism_with_memory_in_passive_joints():
                           check_step=False)  # fmt: skip
         found.append(np.abs(run.q[:, drives] - move(run.t)[0]).max())
     assert found[0] < 0.2 * found[1]
+
+
+def watched(model=None, observer=None, **options):
+    """What an observer takes for an external torque while an arm with memory moves to and fro."""
+    observer = observer or dy.control.MomentumObserver(200.0, model=model)
+    law = replace(LAWS["computed torque"], model=arm())
+    return dy.simulate(
+        arm(memory=MEMORY), 1.4, 1e-4, q0=[0, 0], controller=law, reference=MOVE,
+        observer=observer, sample_time=1e-3, check_step=False, **options,
+    )  # fmt: skip
+
+
+def test_an_observer_follows_memory():
+    """Nothing pushes; elements at their largest would pass for a push wherever the arm turns."""
+    run = watched()
+    slipping = watched(arm(coulomb=1.0 + sum(MEMORY.weights)))
+    moving = np.abs(run.qd) > 0.02  # at rest dry friction passes for a push
+    after = run.t > 0.1
+    largest = np.abs(np.where(moving, run.observed, 0.0))[after].max()
+    assert largest < 0.15 * sum(MEMORY.weights)
+    assert np.abs(np.where(moving, slipping.observed, 0.0))[after].max() > 5.0 * largest
+    pushed = watched(external=np.array([2.0, -1.0])).observed
+    apart = np.where(moving, pushed - run.observed - [2.0, -1.0], 0.0)[after]
+    assert np.abs(apart).mean() < 0.1
+    known = run.states["observer.memory"][-1, 4:]
+    np.testing.assert_allclose(known, np.repeat(run.q[-1], 2), atol=1e-3)
+
+
+def test_an_observer_of_models_without_memory_has_no_state_of_it():
+    for friction in ("measured", "none"):
+        observer = dy.control.MomentumObserver(20.0, friction=friction)
+        for robot, sizes in ((arm(), 0), (arm(memory=MEMORY), 8 * (friction == "measured"))):
+            sample = dy.control.Sample(0.0, [0.1, 0.2], [0.0, 0.0], SimpleNamespace())
+            state = observer.start(Arm(robot.chain, MATH), sample)
+            assert len(state.get("memory", [])) == sizes
+
+
+def test_an_observer_with_memory_leaves_as_c(tmp_path):
+    """The test that is written beside the C compares it with the observer in Python."""
+    if shutil.which("make") is None or shutil.which("gcc") is None:
+        pytest.skip("no make and gcc")
+    dy.export_observer(arm(memory=MEMORY), dy.control.MomentumObserver(40.0), tmp_path, 1e-3)
+    made = subprocess.run(
+        ["make", "test"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+
+
+def test_a_payload_is_watched_beside_memory():
+    """A payload observer follows the elements too: the mass is found as without them."""
+    move = dy.trajectory.via(
+        np.array([[0, 0], [0.8, -0.9], [0.5, -0.5], [0.7, -0.8], [-0.3, 0.4], [0.5, 0.2]]),
+        [0.0, 1.0, 1.5, 2.0, 3.0, 4.0],
+    )
+    found = []
+    for robot in (arm(memory=MEMORY), arm()):
+        observer = dy.PayloadObserver(model=robot)
+        law = dy.control.ComputedTorque(400.0, 40.0, model=arm())
+        run = dy.simulate(robot.with_payload(1.0, (0.05, 0.0, 0.0)), 4.0, 1e-3, q0=[0, 0],
+                          controller=law, reference=move, observer=observer,
+                          check_step=False)  # fmt: skip
+        found.append(observer.track(run).estimate.mass)
+    assert found[0] == pytest.approx(found[1], abs=0.05)

@@ -13,8 +13,10 @@ point: motors in units of their joints, of elastic joints alone, driven by u and
     M q'' + h(q, q') = e(th - q, th' - q'),    B th'' = tau - f(th') - e
 
 Friction enters by its slope over velocity. Where a law has none at rest (the sign in "coulomb",
-"stribeck" and "lugre", the cube root in "grotjahn") only its viscous part counts there, as if the
-joint were already sliding: a stuck joint has no linear model. The law "smooth" has a slope at rest.
+"stribeck", the cube root in "grotjahn") only its viscous part counts there, as if the joint were
+already sliding: a stuck joint has no linear model. The law "smooth" has a slope at rest. Friction
+with memory is relaxed: of joints at rest its elements are springs of weight / radius, the bristles
+of "lugre" springs and dampers; of joints that move all slip.
 """
 
 from collections.abc import Iterator
@@ -202,9 +204,24 @@ def _slopes(
     """Slopes of qdd of the independent joints over q, qd and the torques of the drives."""
     own, drives = list(robot.independent), list(robot.active)
     by_q, by_qd, by_torque = robot.forward_dynamics_derivatives(q, qd, tau)
+    stiffness, damping = _springs(robot, qd)
+    if stiffness.any():
+        Z = robot.joint_rates(q, np.eye(robot.dof))
+        by_q = by_q - by_torque @ (Z @ stiffness @ Z.T)
+        by_qd = by_qd - by_torque @ (Z @ damping @ Z.T)
     if not set(drives) <= set(own):
         return by_q, by_qd, _by_drives(robot, q, qd, tau)
     return by_q, by_qd, by_torque[:, [own.index(k) for k in drives]]
+
+
+def _springs(robot: "Robot", qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and damping of friction with memory of joints at rest, (n, n) each."""
+    chain, found = robot.chain, np.zeros((2, robot.n, robot.n))
+    for i, r in enumerate(chain.resistances):
+        row = np.eye(robot.n)[i] if chain.coupling is None else np.array(chain.coupling[i], float)
+        if row @ qd == 0.0:
+            found += np.array(friction.presliding(r))[:, None, None] * np.outer(row, row)
+    return found[0], found[1]
 
 
 class _Gear(NamedTuple):
@@ -250,6 +267,9 @@ def _elastic(
     slopes = np.zeros((2, n + m, n + m))  # of the accelerations, over positions and rates
     slopes[:, :n, :n] = by_q, by_qd
     slopes[1, n:, n:] = np.diag(by_rate / inertia)
+    for i, (side, j) in enumerate(zip(sides, joints, strict=True)):
+        if rate[j] == 0.0:
+            slopes[:, n + i, n + i] -= np.array(friction.presliding(side)) / inertia[i]
     slopes += push @ np.stack([k[:, None] * across, D[:, None] * across])
     A = np.block([[np.zeros((n + m, n + m)), np.eye(n + m)], [slopes[0], slopes[1]]])
     B = np.zeros((2 * (n + m), len(active)))

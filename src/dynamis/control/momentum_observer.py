@@ -32,7 +32,8 @@ class MomentumObserver(Observer):
     losses the share that accelerates rotors is reported as external torque. At rest its law gives
     the offset alone: what stiction carries there is reported as external torque, anywhere between
     the two values of `stiction(robot)`. It is not filtered away: contacts below that level cannot
-    be told from it.
+    be told from it. Friction with memory is followed with the measured positions, relaxed at the
+    first sample: what it holds at rest is known once its elements have slipped.
     """
 
     gain: Gain
@@ -54,14 +55,17 @@ class MomentumObserver(Observer):
     def start(self, arm: Arm, sample: Sample) -> Values:
         """Nothing seen yet: the first step only notes the momentum and the bias."""
         rest = [0.0] * arm.n
-        return {"estimate": rest, "momentum": rest, "bias": rest, "seen": [0.0]}
+        parts = {"estimate": rest, "momentum": rest, "bias": rest, "seen": [0.0]}
+        return parts if self.friction == "none" else parts | relaxed_at(arm, sample)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
         """The estimate at this sample; `tau` acted since the last one, dt ago."""
         state, dt, tau = sample.state, sample.dt, sample.tau
         momentum = list(arm.mass_times(sample.q, sample.qd))
         turned = arm.coriolis_transposed(sample.q, sample.qd)
-        bias = momentum_bias(arm, sample, turned, self.friction != "none")
+        rubs = self.friction != "none"
+        stretched = stretched_at(arm, sample) if rubs else {}
+        bias = momentum_bias(arm, sample, turned, stretched.get("memory"), rubs)
         estimate = []
         for i in range(arm.n):
             known = tau[i] + 0.5 * (bias[i] + state.bias[i])
@@ -69,7 +73,7 @@ class MomentumObserver(Observer):
             share = state.seen[0] * (1.0 - arm.exp(-sample.gains.gain[i] * dt))
             estimate.append(state.estimate[i] + share * (external - state.estimate[i]))
         after = {"estimate": estimate, "momentum": momentum, "bias": bias, "seen": [1.0]}
-        return estimate, after
+        return estimate, after | stretched
 
     @checked
     def stiction(self, robot: "Robot") -> np.ndarray:
@@ -88,19 +92,35 @@ class MomentumObserver(Observer):
                          np.maximum(Z * sides[0], Z * sides[1]).sum(axis=1)])  # fmt: skip
 
 
-def momentum_bias(arm: Arm, sample: Sample, turned: Scalars, friction: bool = True) -> list[Any]:
+def relaxed_at(arm: Arm, sample: Sample) -> Values:
+    """State of friction with memory at the first sample, of arms that have some."""
+    return {"memory": arm.relaxed_memory(sample.q)} if arm.has_memory else {}
+
+
+def stretched_at(arm: Arm, sample: Sample) -> Values:
+    """State of friction with memory, led on to a sample."""
+    return {"memory": arm.follow_memory(sample.state.memory, sample.q)} if arm.has_memory else {}
+
+
+def momentum_bias(
+    arm: Arm,
+    sample: Sample,
+    turned: Scalars,
+    stretched: Scalars | None = None,
+    friction: bool = True,
+) -> list[Any]:
     """C^T qd - g - springs - loads - friction: with tau, the rate of the momentum M qd.
 
-    `turned` is C^T qd.
+    `turned` is C^T qd, `stretched` the state of friction with memory.
     """
     g = plus(arm.gravity_torque(sample.q), arm.applied_torque(sample.q, sample.qd))
-    rubbing = _friction(arm, sample) if friction else [0.0] * arm.n
+    rubbing = _friction(arm, sample, stretched) if friction else [0.0] * arm.n
     return [turned[i] - g[i] - rubbing[i] for i in range(arm.n)]
 
 
-def _friction(arm: Arm, sample: Sample) -> Any:
+def _friction(arm: Arm, sample: Sample, stretched: Scalars | None) -> Any:
     """Friction and losses of gears; what is transmitted follows from the torque of the drives."""
-    total = arm.friction_torque(sample.qd)
+    total = arm.friction_torque(sample.qd, stretched)
     for more in (
         arm.driven_load_friction(sample.qd, sample.tau),
         arm.driven_gear_losses(sample.tau, sample.qd),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..dynamics.elastic import coordinate
+from ..dynamics.elements import friction
 from ..errors import DynamisError
 from ..lazy import once
 from ..model.check.finding import Finding
@@ -264,9 +265,10 @@ def sampled_arm(
 ) -> NamedArm:
     """The arm over one sample about rest at q: what encoders on a side see of its drives first.
 
-    Teeth of gears with backlash are in contact.
+    Teeth of gears with backlash are in contact, friction slides: its springs hold small motions
+    only, and no law may rely on them.
     """
-    whole = linearise(_without_gaps(robot), q)
+    whole = linearise(_sliding(_without_gaps(robot)), q)
     first = [f"{side}{k + 1}" if side == "motor" else f"q{k + 1}" for k in robot.driven]
     seen = [
         whole.states.index(x if x in whole.states else f"q{k + 1}")
@@ -289,6 +291,21 @@ def _growth(frequency: float, damping: float, duration: float) -> float:
     """How many times as large an oscillation becomes: exp(-zeta |s| t), |Im s| = 2 pi f."""
     rate = math.tau * frequency / math.sqrt(max(1.0 - damping * damping, 1e-12))
     return math.exp(min(-damping * rate * duration, 700.0))
+
+
+def _sliding(robot: "Robot") -> "Robot":
+    """The robot whose friction slides at once."""
+
+    def made() -> "Robot":
+        links = []
+        for link in robot.model.links:
+            bristles = link.friction.law == "lugre"
+            law = {"law": "coulomb", "constants": {}} if bristles else {}
+            links.append(replace(link, friction=replace(link.friction, memory=None, **law)))
+        return type(robot)(replace(robot.model, links=tuple(links)))
+
+    remembers = any(any(friction.presliding(r)) for r in robot.chain.resistances)
+    return once(robot, "without memory", made) if remembers else robot
 
 
 def _without_gaps(robot: "Robot") -> "Robot":

@@ -18,7 +18,7 @@ from ..model.check.finding import Finding
 from ..tables import text_table
 from .elastic.joints import ElasticEstimate
 from .feasible import links_of, physical
-from .frictions import SLOW, SPEED
+from .frictions import BRISTLE_COLUMNS, SLOW, SPEED
 from .processing import (
     WIDEST,
     Processing,
@@ -575,7 +575,10 @@ class Rows(NamedTuple):
 
 
 BESIDES = (*RIGID, "load")
-CURVE = ("viscous", "viscous-", "root", "coulomb", "memory", "offset", "friction law")
+CURVE = (
+    *("viscous", "viscous-", "root", "coulomb", "memory", "offset", "friction law"),
+    *BRISTLE_COLUMNS,
+)
 
 
 def fitted_rows(estimate: Estimate) -> list[Rows]:

@@ -132,7 +132,7 @@ def estimator_named(name: Any) -> Callable[[FitProblem], Found]:
 
 
 def with_bounds(
-    wanted: Unknowns, motions: Sequence[Samples], known: np.ndarray | None = None
+    wanted: Unknowns, known: np.ndarray | None, motions: Sequence[Samples]
 ) -> tuple[Unknowns, np.ndarray | None]:
     """Unknowns and what of them is fixed: loads as `with_loads`, weights of memory not below zero.
 

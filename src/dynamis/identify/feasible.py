@@ -185,8 +185,8 @@ class _Program:
             if pairs.get(k) in place:  # one number for both directions
                 rules.append(self.others[i] == -self.others[place[pairs[k]]])
         if self.added is not None:
-            loads = [i for i, k in enumerate(self.own) if self.unknowns.kinds[k] == "load"]
-            rules += [self.added[i] >= 0.0 for i in loads]
+            kinds = [self.unknowns.kinds[k] for k in self.own]
+            rules += [self.added[i] >= 0.0 for i, x in enumerate(kinds) if x in NOT_NEGATIVE]
         return rules
 
     def weights(self, prior: float | Mapping[str, float] | None) -> np.ndarray:

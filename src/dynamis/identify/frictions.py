@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arguments import check_fields, checked, choice, is_list, is_word, strict
 from ..errors import OptionError, did_you_mean
@@ -14,6 +14,32 @@ from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
     from ..robot import Robot
+
+
+class Bristle(NamedTuple):
+    """Bristles of a joint where their torque is linearised; a constant of 0.0 is not sought.
+
+    `stribeck` is the torque that they hold beyond `coulomb`; `shown` says whether the log tells
+    their stiffness.
+    """
+
+    coulomb: float
+    stribeck: float
+    velocity: float
+    stiffness: float
+    damping: float
+    shown: bool = True
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """The constants of law "lugre"."""
+        ratio = 1.0 + (self.stribeck / self.coulomb if self.coulomb > 0.0 else 0.0)
+        return {
+            "static_ratio": ratio,
+            "velocity": self.velocity,
+            "stiffness": self.stiffness,
+            "damping": self.damping,
+        }
 
 
 @strict
@@ -27,8 +53,10 @@ class FrictionModel:
     (`Friction.load`), `thermal` qd times the temperature above the joint's reference, which the log
     must hold. With `viscous-` viscous friction differs by direction; `memory` adds elements that
     stretch before they slip, of these `radii` (rad or m), or those that the log decides on
-    (`dy.Memory`). With `law` None every joint keeps the law it has, one of the user's own too,
-    whose linear constants are sought, and the radii it has.
+    (`dy.Memory`). `bristle_stiffness`, `bristle_damping`, `stribeck` (the torque at rest beyond
+    Coulomb's) and `stribeck_velocity` are those of law "lugre", linearised where the log decides,
+    or at the `bristles` of a joint. With `law` None every joint keeps the law it has, one of the
+    user's own too, whose linear constants are sought, and the radii it has.
     """
 
     name: str
@@ -37,6 +65,7 @@ class FrictionModel:
     constants: Mapping[str, float] = field(default_factory=dict)
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # tried by "auto"
     radii: tuple[float, ...] = ()  # of the elements with memory
+    bristles: Mapping[str, Any] = field(default_factory=dict)  # of joints: `Bristle` by name
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -59,13 +88,20 @@ class FrictionModel:
 
     @property
     def speed(self) -> float:
-        """The velocity within which friction changes its sign."""
+        """The velocity within which friction changes its sign; bristles know no such velocity."""
+        if self.has_bristles:
+            return 0.0
         return self.constants["velocity"] if self.law == "smooth" else SPEED
 
     @property
     def has_memory(self) -> bool:
         """True where elements stretch before they slip."""
         return "memory" in self.columns
+
+    @property
+    def has_bristles(self) -> bool:
+        """True where bristles bend before a joint slides."""
+        return "bristle_stiffness" in self.columns
 
     @property
     def open_radii(self) -> bool:
@@ -104,6 +140,8 @@ class FrictionModel:
             if self.law is not None:
                 memory = self.memory if link.mimic is None else None
                 own |= {"law": self.law, "constants": dict(self.constants), "memory": memory}
+                if self.has_bristles and link.mimic is not None:  # rubs as part of its leader
+                    own |= {"law": "coulomb", "constants": {}}
                 if "viscous-" in self.columns:
                     own["viscous"] = sides(viscous)
                 elif isinstance(viscous, tuple):
@@ -133,6 +171,8 @@ SPEED = 0.01  # rad/s or m/s
 TRIED = {"velocity": (0.001, 0.003, 0.01)}
 SLOW = 3.0  # of that speed: slower rows do not tell friction from rest
 ROOTED = ("viscous", "root", "coulomb", "offset")
+SLIDING = ("viscous", "coulomb", "offset")
+BRISTLE_COLUMNS = ("bristle_stiffness", "stribeck", "stribeck_velocity", "bristle_damping")
 _STATIC = {
     f.name: f
     for f in (
@@ -152,6 +192,8 @@ _STATIC = {
         FrictionModel("grotjahn", "smooth", ROOTED, grid=TRIED),
         FrictionModel("loaded", "smooth", ("viscous", "coulomb", "offset", "load"), grid=TRIED),
         FrictionModel("loaded-grotjahn", "smooth", (*ROOTED, "load"), grid=TRIED),
+        FrictionModel("dahl", "lugre", (*SLIDING, "bristle_stiffness")),
+        FrictionModel("lugre", "lugre", (*SLIDING, *BRISTLE_COLUMNS)),
     )
 }
 
@@ -180,7 +222,8 @@ def simpler_than(model: FrictionModel) -> list[FrictionModel]:
 
 def may_have_memory(model: FrictionModel) -> bool:
     """True for laws beside which elements with memory can be sought: with Coulomb friction."""
-    return model.law is not None and "coulomb" in model.columns and not model.has_memory
+    remembers = model.has_memory or model.has_bristles
+    return model.law is not None and "coulomb" in model.columns and not remembers
 
 
 FRICTIONS: Mapping[str, FrictionModel] = _STATIC | {

@@ -25,7 +25,7 @@ from ..arguments import checked, number, positive, strict
 from ..compile.arrays import NUMPY
 from ..compile.service import Ports, compiled, compiling
 from ..control.controller import Sample, Scalars, Step, Values, per_joint
-from ..control.momentum_observer import momentum_bias
+from ..control.momentum_observer import momentum_bias, relaxed_at, stretched_at
 from ..control.observer import Observer, ObserverStep
 from ..digest import keep_definitions
 from ..dynamics.forward_dynamics import factor, substitute
@@ -167,6 +167,7 @@ class PayloadObserver(Observer):
             "recent": rest,
             "correlated": rest,
             "squared": rest,
+            **relaxed_at(arm, sample),
         }
 
     def step(self, arm: Arm, sample: Sample) -> Step:
@@ -300,7 +301,9 @@ def _row(arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, list[Any]]]:
     before, dt = sample.state, sample.dt
     P, B = momentum_columns(arm.chain, sample.q, sample.qd, arm.fn)
     momentum = list(arm.mass_times(sample.q, sample.qd))
-    bias = momentum_bias(arm, sample, arm.coriolis_transposed(sample.q, sample.qd))
+    stretched = stretched_at(arm, sample)
+    turned = arm.coriolis_transposed(sample.q, sample.qd)
+    bias = momentum_bias(arm, sample, turned, stretched.get("memory"))
     row = []
     for i in range(arm.n):
         for k in TEN:
@@ -308,7 +311,7 @@ def _row(arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, list[Any]]]:
             row.append(grown - 0.5 * (B[i][k] + before.rest[10 * i + k]))
         known = sample.tau[i] + 0.5 * (bias[i] + before.bias[i])
         row.append(known - (momentum[i] - before.momentum[i]) / dt)
-    kept = {"momentum": momentum, "bias": bias}
+    kept = {"momentum": momentum, "bias": bias, **stretched}
     kept |= {"columns": [x for one in P for x in one], "rest": [x for one in B for x in one]}
     return row, kept
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import is_word
 from ..lazy import cached_property
 from ..logs.log import Log
 from ..model.check.finding import Finding
 from ..model.spring import Spring
 from ..progress import Stage
+from .bristles import bristle_findings, changed, with_bristles
 from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
 from .estimators import FitProblem, Found, estimator_named, with_bounds
 from .frictions import SLOW, friction_named
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 
 OTHER_CUTOFFS = (0.5, 2.0)  # times the cut-off, that are tried
 MOST = 0.2  # of the sampling rate: the highest of them
+LIKE_BRISTLES = "memory"  # the model that stands for bristles while the log decides on the rest
 TRIED_SPRING = "tried spring"
 FIT = 20  # trials of a search that take about as long as a fit
 
@@ -189,15 +192,21 @@ class Plan:
             slow_estimate(sought, self.slow, self._for_slow(processing)) if self.two_step else None
         )
         known = self._described(sought) if slow is None else slow.known
-        sought, known = with_bounds(sought, motions, known)
-        info = information(motions, sought, known=known)
-        own = np.asarray(sought.robot.parameters.values, dtype=float)
-        problem = FitProblem(motions, sought, info, self.prior, own, known)
-        self.tell(f"fitted by {self.estimator}")
-        found = estimator_named(self.estimator)(problem)
+        sought, known = with_bounds(*with_bristles(sought, motions, known), motions)
+        for again in (True, False):
+            info = information(motions, sought, known=known)
+            own = np.asarray(sought.robot.parameters.values, dtype=float)
+            problem = FitProblem(motions, sought, info, self.prior, own, known)
+            self.tell(f"fitted by {self.estimator}")
+            found = estimator_named(self.estimator)(problem)
+            there = completed(found.solution.x, known)
+            if not (again and changed(sought, there)):
+                break
+            sought = sought.linearised_at(there)
         self.shown(self.shown.done + FIT)
         solution = replace(found.solution, x=completed(found.solution.x, known))
-        sought = replace(sought, rigid=solution.x)  # as the robot that is handed over computes it
+        # as the robot that is handed over computes it
+        sought = replace(sought, rigid=solution.x).linearised_at(solution.x)
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
         of = [k for k, (pieces, _) in enumerate(prepared) for _ in pieces]
         return Fit(replace(problem, unknowns=sought), found, chosen, slow, of)
@@ -209,20 +218,31 @@ class Plan:
     def decided(self, logs: Sequence[Log]) -> tuple["Plan", Decided]:
         """The plan with what these logs decide, of what the caller left open."""
         some_torque(logs)
+        model = None if is_word(self.friction, ("auto",)) else friction_named(self.friction)
+        bent = model is not None and model.has_bristles and not model.bristles
+        found = self._search(logs, LIKE_BRISTLES if bent else self.friction, self.rotors)
+        if bent:  # once more with the bristles that show now: without, they look like a delay
+            now = replace(self, estimator="weighted", prior=None, two_step=False, slow=None)
+            now = replace(now, processing=found.processing, rotors=found.rotors)
+            first = now.fit(logs).unknowns.friction
+            found = replace(self._search(logs, first, found.rotors), friction=model)
+        given = {"friction": found.friction, "rotors": found.rotors}
+        return replace(self, processing=found.processing, **given), found
+
+    def _search(self, logs: Sequence[Log], friction: Any, rotors: bool | None) -> Decided:
+        """What these logs decide with a friction model, or "auto"."""
         search = Search(
             robot=self.robot,
             logs=logs,
             processing=self.processing,
-            friction=self.friction,
-            rotors=self.rotors,
+            friction=friction,
+            rotors=rotors,
             passive=self.passive,
             threads=self.threads,
             only=self.only is not None,
             tell=self._tried,
         )
-        found = search.run()
-        given = {"friction": found.friction, "rotors": found.rotors}
-        return replace(self, processing=found.processing, **given), found
+        return search.run()
 
     def _tried(self, doing: str) -> None:
         """Say what is tried, and that something was."""
@@ -263,6 +283,7 @@ class Plan:
             found += self.causes(fit, free, rows, gravity, bool(poor), logs)
             found += self.rotors_tried(fit, rows, residual, logs)
             found += self.springs_tried(fit, free, rows, residual, logs)
+        found += bristle_findings(sought, fit.covariance, fit.motions)
         found += late_torque(sought, rows, max(log.step for log in logs))
         explained = {f.joints for f in found if f.where == "fit" and f.level != "note"}
         found += [*unexplained(fit.info.misfit(x)), *(f for f in poor if f.joints not in explained)]

@@ -15,19 +15,22 @@ from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, csd, sosfiltfilt, welch
 
 from ..arguments import checked, choice, is_word, number, strict, whole
+from ..compile.arrays import NUMPY
 from ..dynamics import coupling
-from ..dynamics.elements import memory
+from ..dynamics.elements import friction, memory
 from ..errors import ClosureError, OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..logs.checks import without_spikes
 from ..logs.log import ARRAYS, Log, stretches
 from ..robot.closing import refuse_undriven
-from ..robot.deflections import deflections
+from ..robot.deflections import Bristles, deflections
 from .unknowns import Unknowns, reference_temperatures
 
 if TYPE_CHECKING:
+    from ..model.chain import Resistance
     from ..robot import Robot
 
+BRISTLES = ("static_ratio", "velocity", "stiffness", "damping")  # constants of law "lugre"
 POWER = 0.9999  # share of the positions' power that lies within the motion's band
 MULTIPLE = 12.0  # of that band: the cut-off
 HIGHEST = 0.2  # of the sampling rate
@@ -94,19 +97,19 @@ class Samples:
         return sosfiltfilt(self.parallel, values, axis=0, padlen=min(len(values) - 1, pad))
 
     def deflection(self, unknowns: Unknowns) -> tuple[np.ndarray, np.ndarray]:
-        """Deflections of elements by their radii, (N, k); rows that tell them, (N, rows) bool.
+        """Columns of `unknowns.history`, (N, k), and the rows that tell them, (N, rows) bool.
 
         Rows before an element slips depend on how it began. Of one that never slips all rows tell:
         how it began looks like an offset.
         """
-        elements = unknowns.elements
-        key = (*elements.joints, *elements.radii)
+        past = unknowns.history
+        key = past.key
         if key not in self._deflection:
             self._deflection.clear()
-            self._deflection[key] = elements.along(self.q)
+            self._deflection[key] = past.along(self.q, self.qd)
         u, known = self._deflection[key]
         told = np.ones(self.weight.shape, dtype=bool)
-        for joint, own in zip(elements.joints, known.T, strict=True):
+        for joint, own in zip(past.joints, known.T, strict=True):
             row = unknowns.row_of(int(joint))
             if own.any():  # a passive joint's friction is in every row
                 told[:, slice(None) if row is None else slice(row, row + 1)] &= own[:, None]
@@ -151,19 +154,37 @@ def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
 
 
 def memory_torque(robot: "Robot", samples: Samples) -> np.ndarray | float:
-    """Torque of friction with memory along rows, less that where all slip, (N, rows)."""
+    """Torque of elements and bristles along rows, less that where all slip, (N, rows)."""
     chain = robot.chain
-    found = memory.elements(chain)
-    if not found:
+    found, bent = memory.elements(chain), memory.bristles(chain)
+    if not (found or bent):
         return 0.0
     q, qd = coupling.positions(chain, [*samples.q.T]), coupling.rates(chain, [*samples.qd.T])
-    along = np.stack([q[i] for i, _ in found], axis=1)
-    stretched, _ = deflections(along, np.array([float(x.radius) for _, x in found]))
     tree = np.zeros((len(chain.joints), len(samples)))
-    for (i, x), u in zip(found, stretched.T, strict=True):
-        tree[i] += float(x.weight) * (u - np.sign(qd[i]))
+    if found:
+        along = np.stack([q[i] for i, _ in found], axis=1)
+        stretched, _ = deflections(along, np.array([float(x.radius) for _, x in found]))
+        for (i, x), u in zip(found, stretched.T, strict=True):
+            tree[i] += float(x.weight) * (u - np.sign(qd[i]))
+    if bent:
+        joints = [i for i, _ in bent]
+        motion = (np.stack([x[i] for i in joints], axis=1) for x in (q, qd))
+        for (i, r), torque in zip(bent, _bristles(bent).along(*motion).T, strict=True):
+            _, plus, minus = friction.SHAPES[r.law](qd[i], r.constants, NUMPY)
+            tree[i] += torque - float(r.plus) * plus - float(r.minus) * minus
     more = np.stack(coupling.torques(chain, [*tree]), axis=1)
     return assembly(robot).lowered(samples.q, more[..., None])[..., 0]
+
+
+def _bristles(joints: "Sequence[tuple[int, Resistance]]") -> Bristles:
+    """The bristles of some joints of the tree."""
+    rows = [
+        (float(r.plus), -float(r.minus), *(float(r.constants[name]) for name in BRISTLES))
+        for _, r in joints
+    ]
+    plus, minus, ratio, velocity, stiffness, damping = np.array(rows).T
+    more = ratio - 1.0
+    return Bristles(plus, more * plus, velocity, stiffness, damping, (minus, more * minus))
 
 
 def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:

@@ -16,6 +16,7 @@ from ..ik.driven import random_motion
 from ..logs.log import Log
 from .deviations import fitted_bands, noise_covariance
 from .estimators import with_loads
+from .frictions import BRISTLE_COLUMNS
 from .information import (
     NEGLIGIBLE,
     Information,
@@ -30,7 +31,7 @@ from .verdict.diagnose import POOR
 
 FRICTION = (
     *("viscous", "viscous-", "root", "coulomb", "memory", "offset", "friction law", "load"),
-    "thermal",
+    *("thermal", *BRISTLE_COLUMNS),
 )
 GENTLE = 0.5  # rad/s^2 or m/s^2: rows that accelerate more are no slow motion
 LEAST = 0.2  # share of the rows that must be slow

@@ -27,8 +27,8 @@ from ..model.parameters import parameter_names, parameter_places
 from ..model.places import Place
 from ..model.quantity import resolve
 from ..robot.closing import tree_of
-from ..robot.deflections import deflections
-from .frictions import FrictionModel
+from .frictions import BRISTLE_COLUMNS, Bristle, FrictionModel
+from .history import OF_BRISTLES, Bent, Elements, History
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -37,9 +37,15 @@ if TYPE_CHECKING:
 RIGID = ("body", "rotor", "spring", "load law")
 LAW_CONSTANTS = ("load law", "friction law")  # of laws of one's own: of either sign
 MAYBE_HIDDEN = ("spring", *LAW_CONSTANTS)  # other unknowns may give the same torque
-BESIDE_ROBOT = ("root", "load", "thermal")  # no parameters of a robot: columns of their own
+BESIDE_ROBOT = (  # no parameters of a robot: columns of their own
+    *("root", "load", "thermal"),
+    *BRISTLE_COLUMNS,
+)
 WITH_COLUMNS = (*BESIDE_ROBOT, "memory")  # columns that the regressor of a robot does not have
-NOT_NEGATIVE = ("viscous", "viscous-", "coulomb", "load", "memory")  # friction feeds no power in
+NOT_NEGATIVE = (  # friction feeds no power in
+    *("viscous", "viscous-", "coulomb", "load", "memory"),
+    *BRISTLE_COLUMNS,
+)
 PASSIVE_KINDS = (
     "viscous",
     "viscous-",
@@ -62,27 +68,6 @@ class Unknown(NamedTuple):
     joint: int  # of friction, -1 for bodies, rotors, springs and loads
     column: np.ndarray  # (p,)
     group: np.ndarray  # (p,)
-
-
-class Elements(NamedTuple):
-    """Elements with memory: the unknown weight of each, its joint and its radius (rad or m), (k,).
-
-    Weights multiply what `deflections` gives along a motion.
-    """
-
-    unknowns: np.ndarray
-    joints: np.ndarray
-    radii: np.ndarray
-
-    def along(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Deflections, of the radius, on rows of all joints (N, n) that follow each other, (N, k).
-
-        And the rows that do not depend on how it began, bool.
-        """
-        return deflections(q[:, self.joints], self.radii)
-
-
-NO_ELEMENTS = Elements(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +145,30 @@ class Unknowns:
         return self.pick.argmax(axis=0), differences, self.pick.argmin(axis=0)[differences]
 
     @cached_property
-    def elements(self) -> "Elements":
+    def elements(self) -> Elements:
         """The elements with memory."""
-        found = [self._element(int(k)) for k in self.of_kind("memory")]
-        return Elements(*map(np.array, zip(*found, strict=True))) if found else NO_ELEMENTS
+        rows = [self._element(int(k)) for k in self.of_kind("memory")]
+        whole = [np.array([row[i] for row in rows], dtype=int) for i in (0, 1)]
+        return Elements(*whole, np.array([row[2] for row in rows], dtype=float))
+
+    @cached_property
+    def history(self) -> History:
+        """Columns of friction that depend on the past."""
+        return History(self.elements, self._bent)
+
+    @cached_property
+    def _bent(self) -> Bent:
+        """The bristles of the joints that have some."""
+        names = self.robot.joint_names
+        bent = sorted({self.joints[k] for k in self.of_kind("bristle_stiffness")})
+        points = tuple(bristle_at(self.friction, self.robot, names[joint]) for joint in bent)
+        rows = [
+            (int(k), self.joints[k], OF_BRISTLES.index(self.kinds[k]), bent.index(self.joints[k]))
+            for k in self.of_kind(*OF_BRISTLES)
+            if self.joints[k] in bent
+        ]
+        columns = np.array(rows, dtype=int).reshape(-1, 4).T
+        return Bent(*columns, np.array(bent, dtype=int), points)
 
     def _element(self, k: int) -> tuple[int, int, float]:
         """An unknown weight, its joint and its radius."""
@@ -183,7 +188,7 @@ class Unknowns:
         """Columns of the unknowns at a motion of all joints, (N, rows, m).
 
         `temperature` (N, rows) is that of the logged joints, deg C; None: at their reference.
-        `deflection` (N, k) is that of each of `elements`, of its radius; None: all slip.
+        `deflection` (N, k) has the columns of `history`; None: all that has memory slips.
         """
         return self._of_drives(q, self.tree_regressor(q, qd, qdd, temperature, deflection))
 
@@ -200,11 +205,13 @@ class Unknowns:
         added, differences, subtracted = self._picked
         columns = Y[..., added]
         columns[..., differences] -= Y[..., subtracted]
-        if deflection is not None:
-            columns[:, self.elements.joints, self.elements.unknowns] = deflection
-        beside = self.of_kind(*BESIDE_ROBOT)
+        past, beside = self.history, self.of_kind(*BESIDE_ROBOT)
+        columns[..., beside] = 0.0
+        if deflection is None:
+            deflection = past.slipping(np.asarray(qd, dtype=float))
+        columns[:, past.joints, past.unknowns] = deflection
+        beside = np.setdiff1d(beside, past.unknowns)
         if len(beside):
-            columns[..., beside] = 0.0
             q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
             load = None
             if self.rigid is not None and len(self.of_kind("load")):
@@ -246,11 +253,13 @@ class Unknowns:
         As `tree_regressor` has them, but far sooner; `load` (N, n) is that of `load_friction`.
         """
         torque = self._tree.kernel("friction_torque", parameters="argument")
+        past = self.history
         if deflection is None:
-            deflection = np.sign(qd[:, self.elements.joints])
-        for k, joint, column in zip(*self.elements[:2], deflection.T, strict=True):
+            deflection = past.slipping(qd)
+        for k, joint, column in zip(past.unknowns, past.joints, deflection.T, strict=True):
             yield int(k), int(joint), column
-        for k in map(int, np.flatnonzero(~np.isin(self.kinds, (*RIGID, "memory")))):
+        rigid = self.of_kind(*RIGID)
+        for k in map(int, np.setdiff1d(np.arange(len(self)), [*rigid, *past.unknowns])):
             if self.kinds[k] in BESIDE_ROBOT:
                 column = self._beside(k, qd, temperature, load)
                 yield k, self.joints[k], np.broadcast_to(column, len(qd))
@@ -353,10 +362,38 @@ class Unknowns:
                 friction = replace(friction, constants=constants)
             if slope is not None and viscous > 0.0:
                 friction = replace(friction, temperature_slope=slope / viscous)
+        if "bristle_stiffness" in self.kinds and link.friction.law == "lugre":
+            friction = self._with_bristles(friction, joint, x)
         if load is not None and load > 0.0:
             drive = link.drive and replace(link.drive, efficiency=1.0)  # found, not assumed
             return replace(link, friction=replace(friction, load=load), drive=drive)
         return replace(link, friction=friction)
+
+    def _with_bristles(self, friction: Friction, joint: int, x: np.ndarray) -> Friction:
+        """Friction with the bristles of its joint among x; of none that hold it has no effect."""
+        if joint not in self._bent.joints_of:
+            return friction
+        point = self.bristle(joint, x)
+        return replace(friction, constants=point.constants)
+
+    def bristle(self, joint: int, x: np.ndarray) -> Bristle:
+        """The bristles of a joint among x; what is not there stays as it is linearised."""
+        point = self._bent.points[int(np.flatnonzero(self._bent.joints_of == joint)[0])]
+        values = (self._of_joint(kind, joint, x) for kind in OF_BRISTLES)
+        names = ("coulomb", "stribeck", "stiffness", "damping", "velocity")
+        found = {n: max(v, 0.0) for n, v in zip(names, values, strict=True) if v is not None}
+        for name in ("stiffness", "velocity"):
+            if not found.get(name, 0.0) > 0.0:
+                found[name] = getattr(point, name)
+        return point._replace(**found)
+
+    def linearised_at(self, x: np.ndarray) -> "Unknowns":
+        """The same with bristles linearised at x, where Y x is their torque."""
+        if not len(self._bent.points):
+            return self
+        names = self.robot.joint_names
+        points = {names[j]: self.bristle(int(j), x) for j in self._bent.joints_of}
+        return replace(self, friction=replace(self.friction, bristles=points))
 
     def _of_joint(self, kind: str, joint: int, x: np.ndarray) -> float | None:
         """The unknown of a kind that a joint has; None: it has none."""
@@ -385,6 +422,15 @@ def reference_temperatures(robot: "Robot") -> list[float]:
     model = robot.model
     own = {str(x.joint_name): x.friction.reference_temperature for x in model.links}
     return [float(resolve(own[name], model.values)) for name in robot.joint_names]
+
+
+def bristle_at(friction: FrictionModel, robot: "Robot", joint: str) -> Bristle:
+    """The bristles of a joint by a friction model, else by the constants of its law."""
+    if joint in friction.bristles:
+        return friction.bristles[joint]
+    link = next(x for x in robot.model.links if x.joint_name == joint)
+    constants = link.friction.constants
+    return Bristle(1.0, 0.0, *(float(constants[x]) for x in ("velocity", "stiffness")), 0.0)
 
 
 def _plain_friction(robot: "Robot") -> np.ndarray:
@@ -441,6 +487,14 @@ def unknowns(
         )
     friction = friction.described_by(robot)
     sought = passive_joints(robot, passive)
+    if friction.has_bristles:
+        robot.model.refuse_closures("bristles of friction", "friction='memory'")
+        if robot.model.gear_matrix is not None:
+            raise OptionError(
+                f"friction {friction.name!r} was given, but motors of {robot.name!r} are coupled: "
+                "several joints would bend the same bristles",
+                "friction='memory' has elements of its own for every joint",
+            )
     if "load" in friction.columns:
         robot.model.refuse_closures("friction under load", "friction='smooth'")
     shaped = alike(robot, friction.applied(robot))
@@ -564,6 +618,8 @@ def _friction_kinds(link: Link, friction: FrictionModel) -> list[str]:
     own, left_out = link.friction, ()
     if own.own is not None and not own.viscous and not any(own.coulomb):
         left_out = ("viscous", "coulomb")  # a law of one's own says what friction is
+    if own.law != "lugre":
+        left_out = (*left_out, *BRISTLE_COLUMNS)
     kinds = [kind for kind in friction.columns if kind not in left_out]
     return [kind for kind in kinds if kind in PASSIVE_KINDS] if link.passive else kinds
 

@@ -185,6 +185,14 @@ def stretched(z: Any, element: Stretch, fn: Functions) -> Any:
     return fn.max(-element.radius, fn.min(z, element.radius))
 
 
+def presliding(resistance: Resistance) -> tuple[Any, Any]:
+    """Stiffness and damping of friction with memory, relaxed, in motions before it slips."""
+    stiffness = sum((x.weight / x.radius for x in stretching(resistance)), 0.0)
+    if resistance.law in BRISTLE and not (zero(resistance.plus) and zero(resistance.minus)):
+        return resistance.constants["stiffness"], resistance.constants["damping"]
+    return stiffness, 0.0
+
+
 def lugre(resistance: Resistance, qd: Any, z: Any, h: Any, fn: Functions) -> tuple[Any, Any]:
     """Friction torque, offset excluded, of bristles bent by z, and the rate of z.
 
@@ -199,7 +207,7 @@ def lugre(resistance: Resistance, qd: Any, z: Any, h: Any, fn: Functions) -> tup
     g = fn.max(side * _stribeck_factor(qd, resistance.constants, fn), NO_FRICTION)
     lam = stiffness * fn.max(qd, -qd) / g
     zd = _phi(lam * h, fn) * (qd - lam * z)
-    return stiffness * z + damping * zd + resistance.viscous * qd, zd
+    return stiffness * z + damping * zd + _shaped(resistance, qd, 0.0, 0.0, fn), zd
 
 
 def _phi(a: Any, fn: Functions) -> Any:

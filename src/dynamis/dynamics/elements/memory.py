@@ -7,17 +7,22 @@ position that its joint had.
 from dataclasses import replace
 from typing import Any
 
-from ...model.chain import Chain
+from ...model.chain import Chain, Resistance
 from ...model.memory import Stretch
 from ...spatial.functions import Functions
 from ...spatial.vectors import Scalars
 from .. import coupling
-from .friction import stretched, stretching
+from .friction import BRISTLE, stretched, stretching
 
 
 def elements(chain: Chain) -> list[tuple[int, Stretch]]:
     """Joint of the tree and element, in the order of their parameters."""
     return [(i, x) for i, r in enumerate(chain.resistances) for x in stretching(r)]
+
+
+def bristles(chain: Chain) -> list[tuple[int, Resistance]]:
+    """Joint of the tree and friction of every joint whose friction bends bristles."""
+    return [(i, r) for i, r in enumerate(chain.resistances) if r.law in BRISTLE]
 
 
 def relaxed(chain: Chain, q: Scalars) -> list[Any]:

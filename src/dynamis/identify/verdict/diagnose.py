@@ -269,6 +269,8 @@ class Excerpt:
     weight: np.ndarray
     temperature: np.ndarray | None
     series: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
+    motions: tuple[tuple[Samples, np.ndarray], ...] = ()  # and which rows of each
+    begin: int = 0  # its first row among these
 
     def torque(self, delay: float = 0.0) -> np.ndarray:
         """The torque so many seconds later, (N, n)."""
@@ -289,7 +291,18 @@ class Excerpt:
             for a, (at, t, tau) in zip(ends, self.series, strict=False)
         )
         rows = {name: getattr(self, name)[first:last] for name in names}
-        return replace(self, series=series, **rows)
+        return replace(self, series=series, begin=self.begin + first, **rows)
+
+    def with_history(self, unknowns: Unknowns, Y: np.ndarray) -> np.ndarray:
+        """Y (N, n, m) with the columns of friction that depend on the past as it was."""
+        past = unknowns.history
+        if unknowns.robot.model.closures or not len(past.unknowns):
+            return Y
+        found = [m.low_passed(m.deflection(unknowns)[0])[k] for m, k in self.motions]
+        columns = np.concatenate(found)[self.begin : self.begin + len(Y)]
+        Y = Y.copy()
+        Y[:, past.joints, past.unknowns] = columns * self.weight[:, past.joints]
+        return Y
 
     def turned(self, joint: int, angle: float) -> "Excerpt":
         """With a joint's position less an angle."""
@@ -342,7 +355,7 @@ class Excerpt:
 
 def excerpt(motions: Sequence[Samples]) -> Excerpt:
     """Rows that count, evenly over all motions; filtered like both sides of the fit."""
-    total, parts, series = sum(len(m) for m in motions), [], []
+    total, parts, series, rows = sum(len(m) for m in motions), [], [], []
     for m in motions:
         moving = np.flatnonzero(m.weight.any(axis=1))
         most = max(2, min(len(moving), round(FEW * len(m) / total)))
@@ -352,9 +365,11 @@ def excerpt(motions: Sequence[Samples]) -> Excerpt:
         warm = np.zeros_like(m.tau) if m.temperature is None else m.temperature
         parts.append([*(x[k] for x in smooth[:3]), m.weight[k], warm[k]])
         series.append((m.t[k], m.t, smooth[3]))
+        rows.append((m, k))
     q, qd, qdd, weight, warm = map(np.concatenate, zip(*parts, strict=True))
     known = any(m.temperature is not None for m in motions)
-    return Excerpt(q, qd, qdd, weight, warm if known else None, tuple(series))
+    warm = warm if known else None
+    return Excerpt(q, qd, qdd, weight, warm, tuple(series), tuple(rows))
 
 
 def torque_size(robot: "Robot", rows: Excerpt, unknowns: Unknowns) -> Iterator[Finding]:
@@ -612,7 +627,7 @@ def torque_delay(unknowns: Unknowns, rows: Excerpt) -> tuple[float, float]:
     """Seconds by which the torque follows the motion, and the misfit with it next to without."""
     n = unknowns.rows
     both = rows.columns(unknowns, np.stack([rows.torque(d) for d in DELAYS], axis=-1))
-    Y, B = both[..., : -len(DELAYS)], both[..., -len(DELAYS) :]
+    Y, B = rows.with_history(unknowns, both[..., : -len(DELAYS)]), both[..., -len(DELAYS) :]
     zero = int(np.argmin(np.abs(DELAYS)))
     sizes = np.maximum(np.linalg.norm(B[..., zero], axis=0), 1e-300)
 
