@@ -102,7 +102,9 @@ def multisine(period: float, low: float, high: float, n: int) -> Band:
     """Tones of n joints from `low` to `high` Hz, interleaved, largest acceleration of each 1."""
     first, last = int(np.ceil(low * period - 1e-9)), int(np.floor(high * period + 1e-9))
     there = last - first + 1
-    count = min(TONES, there // n)
+    joints = (n - 1) / n  # of a spacing: from the first joint's tone to the last one's
+    spacing = max(n, int(np.ceil((there - 1) / (TONES - 1 + joints))))
+    count = int((there - 1 - (n - 1) * spacing // n) // spacing) + 1
     if count < FEWEST:
         raise OptionError(
             f"band is ({low:g}, {high:g}) Hz with {max(there, 0)} multiples of 1/period, expected "
@@ -114,7 +116,8 @@ def multisine(period: float, low: float, high: float, n: int) -> Band:
             f"band reaches to {high:g} Hz, {last} times 1/period, expected at most {HIGHEST}",
             f"a band up to {HIGHEST / period:g} Hz, or a shorter period",
         )
-    harmonics = np.round(np.linspace(first, last, count * n)).astype(int)
+    starts = first + np.arange(n) * spacing // n
+    harmonics = (starts + spacing * np.arange(count)[:, None]).ravel()  # even, or peaks grow
     a, b = np.zeros((2, n, len(harmonics)))
     for i in range(n):
         a[i, i::n], b[i, i::n] = _schroeder(2.0 * np.pi * harmonics[i::n] / period)
