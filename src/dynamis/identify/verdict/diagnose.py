@@ -261,6 +261,7 @@ class Excerpt:
     """A few rows of motions, (N, n) each, low-passed alike; `weight` is 0 where one does not count.
 
     `series` holds the instants of the rows of every motion, and its whole time and torque.
+    `deflection` (N, k) is that of elements with memory; None: all slip.
     """
 
     q: np.ndarray
@@ -269,6 +270,7 @@ class Excerpt:
     weight: np.ndarray
     temperature: np.ndarray | None
     series: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
+    deflection: np.ndarray | None = None
 
     def torque(self, delay: float = 0.0) -> np.ndarray:
         """The torque so many seconds later, (N, n)."""
@@ -277,12 +279,13 @@ class Excerpt:
     def arranged(self, order: Any, signs: Any) -> "Excerpt":
         """With the motion of other joints, or of the opposite sign."""
         q, qd, qdd = (x[:, order] * signs for x in (self.q, self.qd, self.qdd))
-        return replace(self, q=q, qd=qd, qdd=qdd, weight=self.weight[:, order])
+        weight = self.weight[:, order]
+        return replace(self, q=q, qd=qd, qdd=qdd, weight=weight, deflection=None)
 
     def part(self, first: int, last: int) -> "Excerpt":
         """Some of the rows."""
         names = ["q", "qd", "qdd", "weight"]
-        names += [] if self.temperature is None else ["temperature"]
+        names += [x for x in ("temperature", "deflection") if getattr(self, x) is not None]
         ends = np.cumsum([0, *(len(at) for at, *_ in self.series)])
         series = tuple(
             (at[max(0, first - a) : max(0, last - a)], t, tau)
@@ -312,7 +315,7 @@ class Excerpt:
         Every joint has a rotor here: without one a large inertia would look like a delay.
         """
         (q, qd, qdd), weight = self.closing(unknowns)
-        Y = unknowns.regressor(q, qd, qdd, self.temperature)
+        Y = unknowns.regressor(q, qd, qdd, self.temperature, self.deflection)
         tau = tau - np.asarray(unknowns.fixed_torque(q, qd))[..., None]
         rotors = self.qdd[..., None] * np.eye(self.q.shape[1])
         return np.concatenate([Y, rotors, tau], axis=-1) * weight[..., None]
@@ -340,9 +343,14 @@ class Excerpt:
         return info, weighted(info, rounds=1).x
 
 
-def excerpt(motions: Sequence[Samples]) -> Excerpt:
-    """Rows that count, evenly over all motions; filtered like both sides of the fit."""
+def excerpt(motions: Sequence[Samples], unknowns: Unknowns | None = None) -> Excerpt:
+    """Rows that count, evenly over all motions; filtered like both sides of the fit.
+
+    With `unknowns` their elements with memory are followed; without, all of them slip.
+    """
     total, parts, series = sum(len(m) for m in motions), [], []
+    follow = unknowns is not None and len(unknowns.elements.radii) > 0
+    bent: list[np.ndarray] = []
     for m in motions:
         moving = np.flatnonzero(m.weight.any(axis=1))
         most = max(2, min(len(moving), round(FEW * len(m) / total)))
@@ -352,9 +360,14 @@ def excerpt(motions: Sequence[Samples]) -> Excerpt:
         warm = np.zeros_like(m.tau) if m.temperature is None else m.temperature
         parts.append([*(x[k] for x in smooth[:3]), m.weight[k], warm[k]])
         series.append((m.t[k], m.t, smooth[3]))
+        if follow:
+            bent.append(m.low_passed(m.deflection(unknowns)[0])[k])
     q, qd, qdd, weight, warm = map(np.concatenate, zip(*parts, strict=True))
     known = any(m.temperature is not None for m in motions)
-    return Excerpt(q, qd, qdd, weight, warm if known else None, tuple(series))
+    warm = warm if known else None
+    return Excerpt(
+        q, qd, qdd, weight, warm, tuple(series), np.concatenate(bent) if follow else None
+    )
 
 
 def torque_size(robot: "Robot", rows: Excerpt, unknowns: Unknowns) -> Iterator[Finding]:
