@@ -16,6 +16,7 @@ from .arguments import (
     Time,
     Word,
     check_pictures,
+    listed,
     passive_names,
     place,
 )
@@ -26,12 +27,13 @@ Criterion = Literal["d-optimal", "condition"]
 
 def run(
     robot: RobotName, *, period: Time = 10.0, harmonics: int = 5,
-    output: Path | None = None, dt: Time = 0.01, periods: int = 1,
+    output: Path | None = None, dt: Time | None = None, periods: int = 1,
     criterion: Criterion = "d-optimal", friction: Word = "asymmetric",
     passive_friction: str = "described", center: Place = None,
     table_height: Annotated[str, arg(name="table", metavar="Z")] = "floor",
     clearance: Annotated[str, arg(metavar="M")] = "usual", capsule_radius: float | None = None,
     max_condition: Annotated[str, arg(metavar="X")] = "usual",
+    band: Annotated[str | None, arg(metavar="HZ,HZ")] = None, band_share: float = 0.1,
     starts: int = 4, max_iterations: int = 80, seed: int = 0,
     plot: Path | None = None, run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
@@ -46,12 +48,13 @@ def run(
       dynamis excite panda --table 0 --clearance 0.02 --periods 5 --output excite.csv
       dynamis excite delta --period 5 --max-condition 10 --output excite.csv
       dynamis excite scara --period 5 --harmonics 4 --criterion condition --json
+      dynamis excite puma560 --band 5,40 --output excite.csv
 
     Args:
         period: Period of the motion, a Fourier series in every joint.
         harmonics: Number of harmonics of every joint's series.
         output: Write t, q, qd, qdd (of the drives of a closed mechanism) to this .csv or .npz.
-        dt: Time step of the output.
+        dt: Time step of the output (default: 0.01, less where a band asks for it).
         periods: Number of periods to write.
         criterion: Maximise the information (d-optimal) or minimise the condition number.
         friction: Friction model to be identified, as in dynamis identify.
@@ -65,18 +68,21 @@ def run(
         capsule_radius: Radius of a link in metres (default: 0.05, less for small arms).
         max_condition: Largest condition number (serial and parallel singularities) of a closed
             mechanism; usual: 20; none: no such limit.
+        band: Lowest and highest frequency of tones of small amplitude that are added, for
+            stiffness and frequency responses; resonances: around those of elastic joints.
+        band_share: Share of every limit that the band gets.
         starts: Number of random initial trajectories.
         max_iterations: Largest number of iterations from each of them.
         seed: Seed of the random trajectories.
         plot: Draw q, qd and qdd to this image.
     """
     from ..excite.design import excite
-    from ..excite.excitation import step_count
+    from ..excite.excitation import STEP, step_count
     from ..excite.workspace import FLOOR, USUAL
 
     if output is not None:
         checked_path(output, TABLES, "motion")
-        step_count(periods * period, dt)
+        step_count(periods * period, STEP if dt is None else dt)
     check_pictures(plot)
     arm = load(robot, run_xacro=run_xacro)
     found = excite(
@@ -93,6 +99,8 @@ def run(
         clearance=_number(clearance, "clearance", USUAL),
         capsule_radius=capsule_radius,
         max_condition=_number(max_condition, "max-condition", USUAL, "a number"),
+        band=_band(band),
+        band_share=band_share,
         seed=seed,
         max_iterations=max_iterations,
     )
@@ -117,6 +125,13 @@ def _number(
         raise OptionError(f"--{name} is {given!r}, expected {expected}") from None
 
 
+def _band(given: str | None) -> Any:
+    """Two frequencies, or the word for those of resonances."""
+    from ..excite.band import RESONANCES
+
+    return given if given in (None, RESONANCES) else listed(given, "Hz or resonances", "band")
+
+
 def _say(found: Any, output: Path | None, plot: Path | None, json: bool) -> None:
     names, demand, near = found.robot.joint_names, found.demand, found.worst_clearance
     worst = found.worst_conditioning
@@ -133,6 +148,8 @@ def _say(found: Any, output: Path | None, plot: Path | None, json: bool) -> None
             "gain": found.gain._asdict(),
             "a": found.trajectory.a,
             "b": found.trajectory.b,
+            "harmonics": found.trajectory.harmonics,
+            "band": None if found.band is None else (found.band.low, found.band.high),
             "q0": found.trajectory.q0,
             "demand": demand._asdict(),
             "worst_clearance": None if near is None else near._asdict(),
@@ -157,7 +174,7 @@ def _say(found: Any, output: Path | None, plot: Path | None, json: bool) -> None
     columns = ("joint", "from", "to", "largest |qd|", "largest |qdd|", "largest |tau|")
     rows = [(name, *(number(float(c[i])) for c in demand)) for i, name in enumerate(names)]
     data(table("", columns, rows, right=columns[1:]))
-    for one in (near, worst):
+    for one in (near, worst, found.band):
         if one is not None:
             data(str(one))
     wrote(output, plot)

@@ -187,6 +187,7 @@ def _delay(given: str | None) -> float | str | None:
 def _say(found: Any, checks: Sequence[Any]) -> None:
     """The verdict, held out and validations, then the training log, then what the model is."""
     from ..identify.estimate import headline
+    from ..identify.hysteresis import presliding_said
     from ..identify.search import CHOICES
 
     say(x for x in found.findings if x not in found.robot.model.findings)
@@ -213,6 +214,8 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
         ("physically consistent", ("yes" if found.is_physical else "no", style)),
     ]
     data(table(found.unknowns.robot.name, ("figure", "value"), rows))
+    if said := presliding_said(found):
+        data(said)
     if found.elastic is not None:
         head = ("joint", *(x.replace("_", " ") for x in found.elastic.columns))
         data(table("Elastic joints, intervals of 95 %", head, found.elastic.table()))
@@ -278,6 +281,7 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
         "training": [_figures(found, fit, cutoff) for fit in found.training],
         "friction": found.friction,
         "friction_scores": dict(found.scores),
+        "presliding": found.presliding,
         "choices": found.choices,
         "estimator": found.estimator,
         "method": found.method,

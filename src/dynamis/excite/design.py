@@ -25,6 +25,7 @@ from ..model.chain import Chain
 from ..model.check.finding import Finding
 from ..model.friction import LAWS
 from ..progress import stage, visible
+from .band import SEEN, Band, checked_band, multisine, unreached_resonances
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
 from .limits import Bounds, resolved
 from .loops import USUAL_CONDITION, Loops
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 RANDOM = 40  # random series: the starts are the best of them, the gain is over them
 QUICK = 200  # times in a period at which random series are looked at
 MOST_HARMONICS, MOST = 1_000, 100_000  # beyond, nobody waits for the design
+SHRINK, SHRINKS = 0.8, 20  # by which, and how often, a band is made smaller to keep limits
 SAMPLES = 8  # samples of the design per harmonic, at least 40 in all
 ITERATIONS = 80
 
@@ -75,6 +77,8 @@ def excite(
     clearance: float | str | None = USUAL,
     capsule_radius: float | None = None,
     max_condition: float | str | None = USUAL,
+    band: Any = None,
+    band_share: float = 0.1,
     ridge: float = 1e-6,
     seed: int = 0,
     progress: bool | None = None,
@@ -101,6 +105,12 @@ def excite(
     the condition numbers of both kinds of `robot.singularity`, and a fifth of that of the loops:
     "usual" is 20. `worst_conditioning` of the result is the largest.
 
+    `band` (lowest, highest) in Hz adds tones of small amplitude there, of equal acceleration, each
+    joint its own: for resonances, stiffness and frequency responses. "resonances" is the band
+    around those of elastic joints. It gets `band_share` of every limit (position, velocity,
+    acceleration, torque; where a joint has no limit of torque, of the largest it needs without
+    band), and all limits hold for the motion with it.
+
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """
@@ -116,9 +126,14 @@ def excite(
     count = max(40, SAMPLES * harmonics) if samples is None else samples
     whole(count, "samples", 2 * harmonics + 1, MOST)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
-    loops = _loops(robot, bounds, max_condition)
+    share = number(band_share, "band_share", "from 0 to below 1", lambda x: 0.0 < x < 1.0)
+    looks = _looks(robot, bounds, _loops(robot, bounds, max_condition))
+    tones = checked_band(band, robot, looks, harmonics / period)
+    wave = None if tones is None else multisine(period, *tones, robot.dof)
+    room = bounds if wave is None else bounds.within(share, robot)
+    loops = _loops(robot, room, max_condition)
     asked = unknowns(robot, friction_named(friction), passive=passive_friction)
-    series = Series(harmonics, period, bounds if loops is None else bounds.of(robot.independent))
+    series = Series(harmonics, period, room if loops is None else room.of(robot.independent))
     with stage(f"exciting {robot.name}: random motions", wanted=progress):
         check, crowd = _kept_apart(robot, series, loops, table, clearance, capsule_radius, seed)
         space = check.space
@@ -139,7 +154,13 @@ def excite(
         X = check.repaired(X[None])[0][0]
         best = _figures(check, scale, X)
         start = best, X
-    if best is start[0]:
+    random_is_best = best is start[0]
+    if wave is not None:
+        check, X, added = _with_band(check, X, wave, bounds, share)
+        best, notes = _figures(check, scale, X), [*notes, *added]
+    beyond = check.series.highest / period
+    notes += unreached_resonances(robot, looks, None if tones is None else tones[0], beyond)
+    if random_is_best:
         what = f"the optimiser found nothing better than random ({', '.join(status)})"
         notes.append(Finding("warning", "design", what, "give it more starts or iterations"))
     q, *_ = check.states(X, check.times())
@@ -157,8 +178,51 @@ def excite(
         status=tuple(status),
         worst_clearance=space.worst(q, check.times()),
         worst_conditioning=None if loops is None else loops.worst(q, check.times()),
-        loops=loops,
+        loops=check.loops,
+        band=check.series.band,
     )
+
+
+def _looks(robot: "Robot", bounds: Bounds, loops: Loops | None) -> np.ndarray:
+    """Configurations within limits at which an elastic robot has its resonances, (k, n)."""
+    if not robot.chain.elastic:
+        return np.zeros((0, robot.n))
+    if loops is not None:
+        return loops.seen(SEEN)
+    own = np.random.default_rng(0).uniform(-0.7, 0.7, (SEEN, robot.n))
+    return bounds.middle + bounds.half * np.concatenate([np.zeros((1, robot.n)), own])
+
+
+def _with_band(
+    check: Check, X: np.ndarray, wave: Band, bounds: Bounds, share: float
+) -> tuple[Check, np.ndarray, list[Finding]]:
+    """The checks of a series with a band that gets its share of all limits; findings.
+
+    The series keeps the limits less that share; where the torque, clearance or a singularity asks
+    for it the band is made smaller.
+    """
+    robot, decide = check.robot, list(check.robot.independent)
+    q, qd, qdd = check.states(X, check.times())
+    tau = np.abs(robot.inverse_dynamics(q, qd, qdd)).max(axis=0)
+    inertia = np.diagonal(robot.mass_matrix(q), axis1=-2, axis2=-1).max(axis=0)
+    own = bounds.of(decide)
+    torque = np.where(np.isfinite(own.tau), own.tau, tau[decide])
+    torque = np.where(torque > 0.0, torque, np.inf)
+    with np.errstate(divide="ignore"):
+        most = np.stack([own.half, own.qd, np.minimum(own.qdd, torque / inertia)])
+    wave = wave.scaled(share * np.min(most / wave.peaks, axis=0))
+    loops = None if check.loops is None else replace(check.loops, bounds=bounds)
+    for k in range(SHRINKS):
+        series, again = check.series.with_band(wave.scaled(SHRINK**k), own, X)
+        whole = replace(check, series=series, loops=loops)
+        if whole.excess(again[None])[0] <= 0.0:
+            break
+    size = SHRINK**k
+    if size == 1.0:
+        return whole, again, []
+    what = f"the band has {100 * size:.3g} % of its share: more would break a limit"
+    remedy = "wider limits, another center, or a smaller band_share"
+    return whole, again, [Finding("note", "band", what, remedy)]
 
 
 def _loops(robot: "Robot", bounds: Bounds, most: Any) -> Loops | None:
@@ -266,7 +330,8 @@ def _figures(check: Check, scale: Measure, X: np.ndarray) -> Figures:
 
 def _between(check: Check) -> np.ndarray:
     """Times in the middle of each step: at rest, rounding would decide the sign of a velocity."""
-    return check.times(QUICK) + 0.5 * check.series.period / QUICK
+    looks = QUICK if check.series.band is None else check.looks
+    return check.times(looks) + 0.5 * check.series.period / looks
 
 
 def _gain(best: Figures, random: list[Figures], m: int) -> Gain:

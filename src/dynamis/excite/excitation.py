@@ -23,6 +23,7 @@ from ..identify.unknowns import Unknowns
 from ..model.check.finding import Finding
 from ..trajectory.fourier import Fourier
 from ..trajectory.trajectory import MOST, Sampled
+from .band import Band
 from .loops import Conditioning, Loops
 from .workspace import Clearance
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("q", "qd", "qdd")
 CRITERIA = ("d-optimal", "condition")
+STEP = 0.01  # s, of samples
+SAMPLES, FEWEST = 10, 4  # in a period of a band's highest tone: usual, and at least
 LEAST = 0.01  # of the largest torque: no joint is weighted as if it were quieter
 
 
@@ -140,6 +143,7 @@ class Excitation:
     worst_clearance: Clearance | None = None  # to the table and of links that are kept apart
     worst_conditioning: Conditioning | None = None  # of a closed mechanism
     loops: Loops | None = None  # a closed mechanism's, which its joints follow
+    band: Band | None = None  # tones of small amplitude, part of the trajectory
 
     @property
     def period(self) -> float:
@@ -147,19 +151,33 @@ class Excitation:
         return self.trajectory.period
 
     @property
+    def harmonics(self) -> int:
+        """Multiples of 1/period that the motion has, without a band."""
+        tones = 0 if self.band is None else len(self.band.harmonics)
+        return len(self.trajectory.harmonics) - tones
+
+    @property
     def duration(self) -> float:
         """Seconds, all periods."""
         return self.periods * self.period
 
+    @property
+    def step(self) -> float:
+        """The usual time step of samples, s: 0.01, less where a band asks for it."""
+        return usual_step(self.duration, self.band)
+
     @checked
-    def sample(self, dt: float = 0.01) -> Sampled:
-        """t, q, qd, qdd every dt over all periods, both ends included; of the drives, if closed."""
-        steps = step_count(self.duration, dt)
+    def sample(self, dt: float | None = None) -> Sampled:
+        """t, q, qd, qdd every dt over all periods, both ends included; of the drives, if closed.
+
+        `dt` is `step` unless given: 0.01 s, or with a band short enough for its highest tone.
+        """
+        steps = step_count(self.duration, self.step if dt is None else dt, self.band)
         t = np.linspace(0.0, self.duration, steps + 1)
         return Sampled(t, *self.trajectory(t))
 
     @checked
-    def all_joints(self, dt: float = 0.01) -> Sampled:
+    def all_joints(self, dt: float | None = None) -> Sampled:
         """As `sample`, of every joint of a closed mechanism: those without a drive follow."""
         found = self.sample(dt)
         if self.loops is None:
@@ -170,8 +188,11 @@ class Excitation:
         return Sampled(found.t, *self.loops.led(middle[None], state, found.t)[:, 0])
 
     @checked
-    def save(self, path: Any, dt: float = 0.01) -> Path:
-        """Write columns t, q1.., qd1.., qdd1.. to a .csv or .npz: whole or not at all."""
+    def save(self, path: Any, dt: float | None = None) -> Path:
+        """Write columns t, q1.., qd1.., qdd1.. to a .csv or .npz: whole or not at all.
+
+        `dy.trajectory.from_file` reads them; `dt` is as in `sample`.
+        """
         return write_columns(path, self.sample(dt)._asdict())
 
     @checked
@@ -201,7 +222,7 @@ class Excitation:
         many = f"{self.periods} periods of " if self.periods > 1 else ""
         lines = [
             f"Excitation of {self.robot.name!r}: {many}{self.period:g} s, "
-            f"{self.trajectory.a.shape[1]} harmonics, {len(self.unknowns)} unknowns",
+            f"{self.harmonics} harmonics, {len(self.unknowns)} unknowns",
             f"{self.criterion} {self.value:.6g}, condition number {self.condition_number:.4g}: "
             f"{g.condition_median:.3g} times better than random",
             f"information {g.information_median:.3g} times a random motion's "
@@ -211,14 +232,28 @@ class Excitation:
         for i, name in enumerate(self.robot.joint_names):
             numbers = " ".join(f"{column[i]:9.4g}" for column in d)
             lines.append(f"{name:12} {numbers}")
-        worst = (self.worst_clearance, self.worst_conditioning)
+        worst = (self.worst_clearance, self.worst_conditioning, self.band)
         lines += [str(x) for x in worst if x is not None]
         return "\n".join([*lines, *(f"{f.level}: {f.where}: {f.what}" for f in self.findings)])
 
 
-def step_count(duration: float, dt: float) -> int:
-    """Steps dt in a duration, which must be a whole number of them."""
+def usual_step(duration: float, band: Band | None) -> float:
+    """A time step (s) that divides a duration, with ten samples in a period of a band's tones."""
+    if band is None:
+        return STEP
+    longest = min(STEP, 1.0 / (SAMPLES * band.high))
+    return duration / np.ceil(duration / longest - 1e-9)
+
+
+def step_count(duration: float, dt: float, band: Band | None = None) -> int:
+    """Steps dt in a duration, which must be a whole number of them, and short next to a band."""
     dt = positive(dt, "dt", "seconds")
+    if band is not None and dt * band.high > 1.0 / FEWEST:
+        raise OptionError(
+            f"dt is {dt:g} s, but the band reaches to {band.high:g} Hz, expected at most "
+            f"{1.0 / (FEWEST * band.high):.3g} s",
+            f"{usual_step(duration, band):.9g} s does",
+        )
     if duration / dt > MOST:
         raise OptionError(f"dt is {dt:g} s of {duration:g} s, expected at most {MOST} rows")
     steps = max(1, round(duration / dt))

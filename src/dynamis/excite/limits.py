@@ -49,6 +49,15 @@ class Bounds:
         rows = {name: getattr(self, name)[own] for name in ("q", "qd", "qdd", "tau")}
         return replace(self, **rows, center=None if self.center is None else self.center[own])
 
+    def within(self, share: float, robot: "Robot") -> "Bounds":
+        """Bounds that leave a share of each of these free; what starts a motion stays inside."""
+        both = np.isfinite(self.q).all(axis=1)
+        q = self.q.copy()
+        q[both] += share * self.half[both, None] * [1.0, -1.0]
+        _sound(robot, q, self.center, f"a band needs {100 * share:g} % of each range, {CENTER}")
+        less = {name: (1.0 - share) * getattr(self, name) for name in ("qd", "qdd", "tau")}
+        return replace(self, q=q, **less)
+
     @property
     def middle(self) -> np.ndarray:
         """Middle of the position range."""

@@ -137,19 +137,22 @@ class Loops:
         the period, as far as its terms are more than rounding.
         """
         drives, decide = self.robot.driven, self.robot.independent
-        q0, H = np.array(own.q0), own.a.shape[1]
+        q0, follow = np.array(own.q0), [k for k in drives if k not in decide]
+        if not follow:
+            rows = [decide.index(k) for k in drives]
+            return Fourier(own.a[rows], own.b[rows], own.period, q0[rows], own.harmonics)
+        H, columns = own.harmonics[-1], np.array(own.harmonics) - 1
         a, b = np.zeros((2, self.robot.n, len(t) // 2 - 1))
         middle = np.zeros(self.robot.n)
-        a[list(decide), :H], b[list(decide), :H], middle[list(decide)] = own.a, own.b, q0
-        follow = [k for k in drives if k not in decide]
-        if follow:
-            x = own(t)
-            q = self.led(q0[None], (x.q[None], x.qd[None], x.qdd[None]), t)[0, 0][:, follow]
-            terms = np.fft.rfft(q, axis=0).T / len(t)
-            w = 2.0 * np.pi / own.period * np.arange(1, a.shape[1] + 1)
-            middle[follow], harmonics = terms[:, 0].real, terms[:, 1 : len(w) + 1]
-            a[follow], b[follow] = -2.0 * w * harmonics.imag, -2.0 * w * harmonics.real
-            H = max(H, _last(terms))
+        a[np.ix_(decide, columns)], b[np.ix_(decide, columns)] = own.a, own.b
+        middle[list(decide)] = q0
+        x = own(t)
+        q = self.led(q0[None], (x.q[None], x.qd[None], x.qdd[None]), t)[0, 0][:, follow]
+        terms = np.fft.rfft(q, axis=0).T / len(t)
+        w = 2.0 * np.pi / own.period * np.arange(1, a.shape[1] + 1)
+        middle[follow], harmonics = terms[:, 0].real, terms[:, 1 : len(w) + 1]
+        a[follow], b[follow] = -2.0 * w * harmonics.imag, -2.0 * w * harmonics.real
+        H = max(H, _last(terms))
         rows = list(drives)
         return Fourier(a[rows, :H], b[rows, :H], own.period, middle[rows], None)
 

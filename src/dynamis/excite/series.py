@@ -6,7 +6,7 @@ with the columns of N_a and N_b spanning what is orthogonal to (1, 1, ..) and to
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..trajectory.fourier import Fourier
+from .band import Band
 from .limits import Bounds
 from .loops import Loops
 from .workspace import SPARE_SPACE, ClearanceMargins
@@ -32,11 +33,15 @@ SMALLEST = 0.05  # a motion that must shrink below this is given up
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """All series of one period within bounds; one is X (..., 2 H - 1, n): place, then u, then v."""
+    """All series of one period within bounds; one is X (..., 2 H - 1, n): place, then u, then v.
+
+    A `band` of tones is the same in all of them.
+    """
 
     harmonics: int
     period: float
     bounds: Bounds
+    band: Band | None = None
 
     @property
     def n(self) -> int:
@@ -47,6 +52,11 @@ class Series:
     def rows(self) -> int:
         """Free numbers of a joint."""
         return 2 * self.harmonics - 1
+
+    @property
+    def highest(self) -> int:
+        """The highest harmonic, that of the band if there is one."""
+        return self.harmonics if self.band is None else self.band.harmonics[-1]
 
     @cached_property
     def middle(self) -> np.ndarray:
@@ -76,7 +86,17 @@ class Series:
         """q, qd, qdd of series X at times t, (..., T, n) each."""
         moves = X[..., 1:, :] * self.size
         q, qd, qdd = (shape @ moves for shape in self.shapes(t))
+        if self.band is not None:
+            q, qd, qdd = (x + y for x, y in zip((q, qd, qdd), self.band.states(t), strict=True))
         return self.places(X)[..., None, :] + q, qd, qdd
+
+    def with_band(self, band: Band, bounds: Bounds, X: np.ndarray) -> tuple["Series", np.ndarray]:
+        """Series within other bounds and with a band; one of these as one of those."""
+        wide = replace(self, bounds=bounds, band=band)
+        again = X.copy()
+        again[..., 0, :] = (self.places(X) - wide.middle) / bounds.half
+        again[..., 1:, :] *= self.size / wide.size
+        return wide, again
 
     def places(self, X: np.ndarray) -> np.ndarray:
         """q0, (..., n)."""
@@ -91,7 +111,10 @@ class Series:
         h = np.arange(1.0, self.harmonics + 1)
         a[:, -1] = -np.cumsum(a[:, :-1], axis=1)[:, -1]
         b[:, -1] = -np.cumsum(b[:, :-1] * h[:-1], axis=1)[:, -1] / h[-1]
-        return Fourier(a, b, self.period, self.places(X), None)
+        if self.band is None:
+            return Fourier(a, b, self.period, self.places(X), None)
+        a, b = np.hstack([a, self.band.a]), np.hstack([b, self.band.b])
+        return Fourier(a, b, self.period, self.places(X), [*h, *self.band.harmonics])
 
     def random(self, rng: np.random.Generator, places: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Series about the given q0 (R, n), each joint as wide and fast as its own limits allow."""
@@ -138,9 +161,14 @@ class Check:
         """Limits of all joints."""
         return self.series.bounds if self.loops is None else self.loops.bounds
 
-    def times(self, looks: int = LOOKS) -> np.ndarray:
+    @property
+    def looks(self) -> int:
+        """Times in a period at which limits are verified."""
+        return LOOKS if self.series.band is None else max(LOOKS, self.series.band.looks)
+
+    def times(self, looks: int | None = None) -> np.ndarray:
         """Evenly over one period."""
-        return np.linspace(0.0, self.series.period, looks, endpoint=False)
+        return np.linspace(0.0, self.series.period, looks or self.looks, endpoint=False)
 
     def states(
         self, X: np.ndarray, t: np.ndarray, near: np.ndarray | None = None
@@ -172,13 +200,13 @@ class Check:
             used["torque"] = np.abs(self.robot.inverse_dynamics(q, qd, qdd)) / b.tau
         return used
 
-    def excess(self, X: np.ndarray, looks: int = LOOKS) -> np.ndarray:
+    def excess(self, X: np.ndarray, looks: int | None = None) -> np.ndarray:
         """Worst violation of each series, (...,); not above 0 where all limits hold.
 
         A trigonometric polynomial of degree H looked at T times exceeds what was seen by at most
         1 / cos(pi H / T) (Ehlich and Zeller 1964).
         """
-        return self._judged(X, looks)[0]
+        return self._judged(X, looks or self.looks)[0]
 
     def _judged(
         self, X: np.ndarray, looks: int, near: np.ndarray | None = None
@@ -194,7 +222,7 @@ class Check:
         return excess, state[0]
 
     def _worst(self, state: tuple[np.ndarray, ...], looks: int) -> np.ndarray:
-        between: float | np.ndarray = np.cos(np.pi * self.series.harmonics / looks)
+        between: float | np.ndarray = np.cos(np.pi * self.series.highest / looks)
         if self.loops is not None:  # joints that follow are no such polynomials
             series = np.isin(np.arange(self.robot.n), self.robot.independent)
             between = np.where(series, between, 1.0 - SPARE_TORQUE)

@@ -19,6 +19,7 @@ from ..tables import text_table
 from .elastic.joints import ElasticEstimate
 from .feasible import links_of, physical
 from .frictions import BRISTLE_COLUMNS, SLOW, SPEED
+from .hysteresis import presliding
 from .processing import (
     WIDEST,
     Processing,
@@ -39,6 +40,8 @@ from .verdict.error_split import ErrorSplit, error_split, percent, together
 from .verdict.verdict import Comparison, Verdict, compared, coulomb_torques, validated
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..robot import Robot
     from .posterior import Posterior
 
@@ -194,6 +197,7 @@ class Estimate:
     noise_covariance: np.ndarray | None = None  # by noise alone
     interval_sources: tuple[str, ...] = ()  # what decides each interval
     elastic: ElasticEstimate | None = None  # of elastic joints: the rest is of the links
+    recorded: tuple[Log, ...] = field(default=(), repr=False)  # with both sides of elastic joints
 
     @property
     def headline(self) -> str:
@@ -304,6 +308,14 @@ class Estimate:
         """The friction model, with its constants."""
         return str(self.unknowns.friction)
 
+    @cached_property
+    def presliding(self) -> np.ndarray:
+        """Share of each joint's dry friction that builds up on the way after a turn, (n,).
+
+        Weights of elements with memory over their sum with Coulomb friction; 0 without any.
+        """
+        return presliding(self)
+
     @property
     def relative_standard_deviations(self) -> np.ndarray:
         """Standard deviation over size, per unknown."""
@@ -404,6 +416,20 @@ class Estimate:
         from ..report.identification import write
 
         return write(self, Path(path), checked_validations(validations))
+
+    @checked
+    def plot_hysteresis(self, joint: str | None = None, path: Any = None) -> "Figure":
+        """Loops of friction about reversals, and residuals over the way since the last one."""
+        from ..plots.estimate_plot import plot_hysteresis
+
+        return plot_hysteresis(self, joint, path)
+
+    @checked
+    def plot_response(self, path: Any = None) -> "Figure":
+        """Frequency responses of elastic joints, measured and fitted, with modes and coherence."""
+        from ..plots.estimate_plot import plot_response
+
+        return plot_response(self, path)
 
     def table(self) -> list[tuple[str, str, str, str]]:
         """Rows: unknown, value, standard deviation, relative."""

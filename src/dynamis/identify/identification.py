@@ -104,6 +104,7 @@ def identify(
     processing = replace(processing or Processing(), **given)
     _check_cutoff(processing, logs)
     slow_logs = None if slow is None else checked_logs(slow, robot, "slow")
+    recorded = tuple(logs)
     gears = None if elastic is None else elastic_joints(robot, logs, elastic)
     if gears is not None:
         robot, names = gears.links(robot), robot.drive_names
@@ -137,7 +138,7 @@ def identify(
         said = said_once(by_importance([*found.findings, *left_rigid(logs)]))
         return replace(found, findings=tuple(said))
     said = said_once(by_importance([*gears.findings, *found.findings]))
-    return replace(found, elastic=gears, findings=tuple(said))
+    return replace(found, elastic=gears, recorded=recorded, findings=tuple(said))
 
 
 def _has_rotors(robot: "Robot") -> bool:
@@ -261,7 +262,7 @@ def _with_delay(plan: Plan, logs: Sequence[Log]) -> tuple[Processing, Finding]:
     plain = replace(processing, torque_delay=0.0, dead_zone=zone)
     motions = [samples for log in logs for samples in prepare(log, plain, robot=robot)[0]]
     sought = unknowns(robot, model, plan.rotors, None, plan.passive)
-    delay = torque_delay(sought, excerpt(motions))[0]
+    delay = torque_delay(sought, excerpt(motions, sought))[0]
     what = f"the torque was taken {1e3 * delay:.1f} ms after the positions, as estimated"
     return replace(processing, torque_delay=delay), Finding("note", "torques", what, "nothing")
 

@@ -284,7 +284,8 @@ class Plan:
             found += self.rotors_tried(fit, rows, residual, logs)
             found += self.springs_tried(fit, free, rows, residual, logs)
         found += bristle_findings(sought, fit.covariance, fit.motions)
-        found += late_torque(sought, rows, max(log.step for log in logs))
+        with_memory = excerpt(fit.motions, sought)  # what turns back little by little looks late
+        found += late_torque(sought, with_memory, max(log.step for log in logs))
         explained = {f.joints for f in found if f.where == "fit" and f.level != "note"}
         found += [*unexplained(fit.info.misfit(x)), *(f for f in poor if f.joints not in explained)]
         found += not_exciting(sought, info, x, fit.known)

@@ -5,6 +5,7 @@ from ..lazy import package, public_dir
 package("matplotlib", "matplotlib", "drawing", "plots")
 
 from .animation import animate  # noqa: E402
+from .estimate_plot import plot_hysteresis, plot_response  # noqa: E402
 from .robot_plot import plot_robot  # noqa: E402
 from .run_plot import plot_run  # noqa: E402
 from .skeleton import Skeleton, skeleton  # noqa: E402
@@ -14,6 +15,8 @@ from .workspace_plot import plot_workspace  # noqa: E402
 __all__ = [
     "Skeleton",
     "animate",
+    "plot_hysteresis",
+    "plot_response",
     "plot_robot",
     "plot_run",
     "plot_study",

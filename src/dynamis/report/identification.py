@@ -2,151 +2,43 @@
 
 import html
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..files import PAGES, checked_path
-from ..identify.deviations import NORMAL, autocorrelation
-from ..identify.estimate import CONFIDENCE, Rows, fitted_rows, friction_curve, headline
+from ..errors import OptionError
+from ..identify.deviations import autocorrelation
+from ..identify.estimate import fitted_rows, headline
 from ..identify.feasible import links_of
-from ..identify.processing import Processing, band, spectrum
+from ..identify.hysteresis import dry_friction, presliding_said, reversals
+from ..identify.response import OUTPUTS, frequency_response
 from ..identify.search import CHOICES
 from ..identify.verdict.error_split import HEAD as SPLIT_HEAD
 from ..identify.verdict.error_split import percent
-from ..logs.log import Log
 from ..model.schema import UNITS
-from .chart import ChartSeries, Panel, chart
-from .page import Page, few
+from .chart import ChartSeries
+from .joint_charts import (
+    DENSITY,
+    FRICTION,
+    LEFT,
+    LOOP,
+    RESPONSE,
+    WHITENESS,
+    Torques,
+    friction_chart,
+    histogram_chart,
+    loop_chart,
+    response_chart,
+    spectrum_chart,
+    turn_residual_chart,
+    whiteness_chart,
+)
+from .page import Page
 
 if TYPE_CHECKING:
     from ..identify.estimate import Estimate, Validation
-
-# charts of one joint: torque over time, friction, residuals, spectra
-
-POINTS = 1200  # rows of one chart of torque
-ALTOGETHER = 30_000  # rows of a page
-DOTS = 600
-LOWEST = 1e-10  # of a spectrum's peak: what is drawn of it
-GREY, BLUE, ORANGE, PALE, INK = 0, 1, 2, 7, 6  # colours of the style sheet
-TIME = "time, s"
-
-
-class Torques:
-    """Charts of measured and predicted torque, the residual below; long ones are decimated."""
-
-    legend = (
-        ChartSeries("measured", [], [], colour=GREY),
-        ChartSeries("predicted", [], [], colour=BLUE),
-        ChartSeries("residual", [], [], colour=ORANGE),
-    )
-
-    def __init__(self, units: list[str], total: int):
-        self.units = units
-        self.most = int(np.clip(ALTOGETHER // max(1, total), 100, POINTS))
-        self.thinned = False
-
-    def chart(self, validation: "Validation", joint: int, origin: float) -> str:
-        """A joint's chart; time counts from `origin`."""
-        tau, model = validation.measured[:, joint], validation.predicted[:, joint]
-        rows = few(validation.t, (tau, tau - model), self.most)
-        self.thinned |= len(rows) < len(tau)
-        at, gap = [k or 0 for k in rows], np.array([k is None for k in rows])
-        t, *values = (np.where(gap, np.nan, x[at]) for x in (validation.t, tau, model, tau - model))
-        lines = [replace(s, x=t - origin, y=y) for s, y in zip(self.legend, values, strict=True)]
-        unit = self.units[joint]
-        return chart(
-            validation.joint_names[joint], TIME,
-            Panel(lines[:2], f"torque, {unit}", 10.0), Panel(lines[2:], f"residual, {unit}", 4.5),
-        )  # fmt: skip
-
-
-FRICTION = (
-    ChartSeries("99 % band", [], [], "area", BLUE),
-    ChartSeries("friction model", [], []),
-    ChartSeries("measured minus rigid body", [], [], "dots", GREY),
-    ChartSeries("the same, in the dead zone", [], [], "dots", PALE),
-)
-
-
-def friction_chart(
-    estimate: "Estimate", rows: list[Rows], joint: int, name: str, units: tuple[str, str]
-) -> str:
-    """Friction torque over velocity: the curve with its 99 % band, and the measured values."""
-    qd, tau, counted = (
-        np.concatenate([getattr(r, name)[:, joint] for r in rows])
-        for name in ("qd", "friction", "counted")
-    )
-    v, middle, deviation = friction_curve(estimate, joint, float(np.abs(qd).max()) or 1.0)
-    reach = NORMAL[CONFIDENCE] * deviation
-    band, line, fast, slow = FRICTION
-    dots = []
-    for look, chosen in ((slow, ~counted), (fast, counted)):
-        k = np.flatnonzero(chosen)
-        k = k[:: max(1, -(-len(k) // DOTS))]
-        dots.append(replace(look, x=qd[k], y=tau[k]))
-    drawn = [*dots, replace(band, x=v, y=middle + reach, low=middle - reach),
-             replace(line, x=v, y=middle)]  # fmt: skip
-    return chart(name, units[0], Panel(drawn, units[1], 10.0))
-
-
-DENSITY = (ChartSeries("residual", [], [], "bars", PALE), ChartSeries("normal density", [], []))
-
-
-def histogram_chart(residual: np.ndarray, name: str, unit: str) -> str:
-    """Histogram of a residual, and the normal density of the same standard deviation."""
-    mean, size = float(residual.mean()), float(residual.std())
-    heights, bell = DENSITY
-    if size < 1e-12 * (1.0 + abs(mean)):
-        drawn = [replace(bell, name="every row", x=[mean, mean], y=[0.0, 1.0])]
-    else:
-        low, high = np.percentile(residual, (0.1, 99.9))
-        share, edges = np.histogram(residual, bins=50, range=(low, high), density=True)
-        x = np.linspace(low, high, 121)
-        y = np.exp(-0.5 * ((x - mean) / size) ** 2) / (size * np.sqrt(2.0 * np.pi))
-        drawn = [replace(heights, x=edges, y=share), replace(bell, x=x, y=y)]
-    return chart(name, f"residual, {unit}", Panel(drawn, f"density, 1/({unit})"))
-
-
-WHITENESS = (
-    ChartSeries("99 % of white noise", [], [], "area", BLUE),
-    ChartSeries("autocorrelation", [], [], "stems", ORANGE),
-)
-
-
-def whiteness_chart(rows: Rows, joint: int, name: str) -> str:
-    """Autocorrelation of the fitted rows' residual; white noise stays in the band."""
-    rho = autocorrelation(rows.residual[:, joint])
-    lag = rows.step * np.arange(len(rho))
-    limit = NORMAL[CONFIDENCE] / np.sqrt(len(rows.residual))
-    band, stems = WHITENESS
-    ends = lag[[0, -1]]
-    drawn = [replace(band, x=ends, y=[limit, limit], low=[-limit, -limit]),
-             replace(stems, x=lag[1:], y=rho[1:])]  # fmt: skip
-    lowest = float(rho[1:].min()) if len(rho) > 1 else 0.0
-    return chart(
-        name, "lag, s", Panel(drawn, "autocorrelation", range=(min(-0.3, lowest - 0.05), 1.0))
-    )
-
-
-def spectrum_chart(log: Log, processing: Processing) -> tuple[str, list[ChartSeries]]:
-    """Power of every joint's position over frequency, the motion's band and the cut-off."""
-    f, power = spectrum(log)
-    k = np.unique(np.geomspace(1, len(f), min(len(f), 400)).astype(int)) - 1
-    k = k[f[k] > 0.0]
-    drawn = [
-        ChartSeries(f"joint {i + 1}", f[k], np.maximum(column, LOWEST), colour=i % PALE)
-        for i, column in enumerate(power[k].T)
-    ]
-    ends = [LOWEST, 3.0]
-    motion, cutoff = band(log), float(processing.cutoff or 0.0)
-    drawn.append(ChartSeries("band of the motion", [motion, motion], ends, "dashed", GREY))
-    drawn.append(ChartSeries("cut-off", [cutoff, cutoff], ends, "dashed", ORANGE))
-    panel = Panel(drawn, "power of q, of its peak", 14.0, (LOWEST, 3.0), log=True)
-    return chart("", "frequency, Hz", panel, log=True), drawn
-
 
 MARKS = {"good": "good", "doubtful": "doubt", "not seen": "unseen", "not usable": "bad"}
 ADDED = "the squares of the parts add up to that of the error."
@@ -172,6 +64,8 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
     sections.torques()
     sections.residuals()
     sections.friction()
+    sections.memory()
+    sections.drive_trains()
     sections.parameters()
     sections.consistency()
     sections.excitation()
@@ -206,6 +100,8 @@ class _Sections:
         page.section("Verdict")
         page.text(f"Torque error: {headline(self.estimate.held_out, checks)}.", "first")
         page.text(f"It is made of {split.said}; {ADDED}")
+        if said := presliding_said(self.estimate):
+            page.text(said)
         cells = self.estimate.judged(checks).cells()
         rows = [(a, (b, MARKS[b]), c, d) for a, b, c, d in cells]
         page.table(("joint", "verdict", "reason", "what to do"), rows)
@@ -343,6 +239,71 @@ class _Sections:
             self.page.table(("friction model", "cross-validation error"), scores)
         axes = [(f"velocity, {v}/s", f"torque, {u}") for v, u in zip(moves, units, strict=True)]
         self._grid(lambda i, name: friction_chart(estimate, self.rows, i, name, axes[i]), FRICTION)
+
+    def memory(self) -> None:
+        """Loops about the turns of every joint, and residuals over the way since the last turn."""
+        estimate, page = self.estimate, self.page
+        if not len(estimate.unknowns.elements.radii):
+            return
+        found = reversals(estimate)
+        page.section(
+            "Friction about reversals",
+            "Dry friction (Coulomb and memory): the torque less everything else of the model, the "
+            "mean over all turns of the training logs, each as that of a joint that came moving "
+            "positive (upper branch) and goes back (lower branch). Filtered as the fit was. The "
+            "static law has no memory and was fitted to the same rows.",
+        )
+        memory, dry = dry_friction(estimate)
+        columns = zip(found, self.units, estimate.presliding, memory, dry, strict=True)
+        rows = []
+        for one, unit, share, with_memory, both in columns:
+            static, left = one.errors()
+            torques = f"{with_memory:.3g} of {both:.3g} {unit}"
+            sizes = [f"{x:.3g} {unit}" for x in (static, left)]
+            rows.append((one.name, str(one.turns), torques, percent(float(share)), *sizes))
+        head = ("joint", "turns", "presliding of dry friction", "share",
+                "RMS behind turns, static law", "with memory")  # fmt: skip
+        page.table(head, rows)
+        axes = list(zip(self.moves, self.units, strict=True))
+        seen = [(one, units) for one, units in zip(found, axes, strict=True) if one.turns]
+        if not seen:
+            page.text("No joint turns back on a way as long as that of its elements.")
+            return
+        page.caption("Loops")
+        page.grid([loop_chart(*pair) for pair in seen], LOOP)
+        page.caption("Mean residual along the motion over the way since the last turn")
+        page.grid([turn_residual_chart(*pair) for pair in seen], LEFT)
+
+    def drive_trains(self) -> None:
+        """Elastic joints: constants, and frequency responses beside those of the model."""
+        estimate, page = self.estimate, self.page
+        elastic = estimate.elastic
+        if elastic is None or not elastic.joints:
+            return
+        page.section(
+            "Elastic joints",
+            "Constants in units of the joints, with half widths of 95 % intervals. Responses to "
+            "the torque of the own motor: measured by averaged spectra (Welch, H1, less what the "
+            "torques of other joints do by the model) where the coherence is 0.7 and more, beside "
+            "the fitted model about the middle of the log.",
+        )
+        head = ("joint", *(x.replace("_", " ") for x in elastic.columns))
+        page.table(head, elastic.table())
+        try:
+            found = frequency_response(estimate)
+        except OptionError as error:
+            page.text(f"No frequency responses: {error.message}.")
+            return
+        kinds = dict(zip(self.names, zip(self.moves, self.units, strict=True), strict=True))
+        charts = []
+        for joint in found.joints:
+            move, torque = kinds[joint.name]
+            units = (f"{move}/s per {torque}", f"{move} per {torque}")
+            charts += [
+                response_chart(joint, found.modes, output, unit)
+                for output, unit in zip(OUTPUTS, units, strict=True)
+            ]
+        page.grid(charts, RESPONSE, "pairs")
 
     def parameters(self) -> None:
         estimate, page = self.estimate, self.page

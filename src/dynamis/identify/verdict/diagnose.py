@@ -261,6 +261,7 @@ class Excerpt:
     """A few rows of motions, (N, n) each, low-passed alike; `weight` is 0 where one does not count.
 
     `series` holds the instants of the rows of every motion, and its whole time and torque.
+    `deflection` (N, k) has the columns of friction with memory; None: all slips.
     """
 
     q: np.ndarray
@@ -269,8 +270,7 @@ class Excerpt:
     weight: np.ndarray
     temperature: np.ndarray | None
     series: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
-    motions: tuple[tuple[Samples, np.ndarray], ...] = ()  # and which rows of each
-    begin: int = 0  # its first row among these
+    deflection: np.ndarray | None = None
 
     def torque(self, delay: float = 0.0) -> np.ndarray:
         """The torque so many seconds later, (N, n)."""
@@ -279,30 +279,20 @@ class Excerpt:
     def arranged(self, order: Any, signs: Any) -> "Excerpt":
         """With the motion of other joints, or of the opposite sign."""
         q, qd, qdd = (x[:, order] * signs for x in (self.q, self.qd, self.qdd))
-        return replace(self, q=q, qd=qd, qdd=qdd, weight=self.weight[:, order])
+        weight = self.weight[:, order]
+        return replace(self, q=q, qd=qd, qdd=qdd, weight=weight, deflection=None)
 
     def part(self, first: int, last: int) -> "Excerpt":
         """Some of the rows."""
         names = ["q", "qd", "qdd", "weight"]
-        names += [] if self.temperature is None else ["temperature"]
+        names += [x for x in ("temperature", "deflection") if getattr(self, x) is not None]
         ends = np.cumsum([0, *(len(at) for at, *_ in self.series)])
         series = tuple(
             (at[max(0, first - a) : max(0, last - a)], t, tau)
             for a, (at, t, tau) in zip(ends, self.series, strict=False)
         )
         rows = {name: getattr(self, name)[first:last] for name in names}
-        return replace(self, series=series, begin=self.begin + first, **rows)
-
-    def with_history(self, unknowns: Unknowns, Y: np.ndarray) -> np.ndarray:
-        """Y (N, n, m) with the columns of friction that depend on the past as it was."""
-        past = unknowns.history
-        if unknowns.robot.model.closures or not len(past.unknowns):
-            return Y
-        found = [m.low_passed(m.deflection(unknowns)[0])[k] for m, k in self.motions]
-        columns = np.concatenate(found)[self.begin : self.begin + len(Y)]
-        Y = Y.copy()
-        Y[:, past.joints, past.unknowns] = columns * self.weight[:, past.joints]
-        return Y
+        return replace(self, series=series, **rows)
 
     def turned(self, joint: int, angle: float) -> "Excerpt":
         """With a joint's position less an angle."""
@@ -325,7 +315,7 @@ class Excerpt:
         Every joint has a rotor here: without one a large inertia would look like a delay.
         """
         (q, qd, qdd), weight = self.closing(unknowns)
-        Y = unknowns.regressor(q, qd, qdd, self.temperature)
+        Y = unknowns.regressor(q, qd, qdd, self.temperature, self.deflection)
         tau = tau - np.asarray(unknowns.fixed_torque(q, qd))[..., None]
         rotors = self.qdd[..., None] * np.eye(self.q.shape[1])
         return np.concatenate([Y, rotors, tau], axis=-1) * weight[..., None]
@@ -353,9 +343,14 @@ class Excerpt:
         return info, weighted(info, rounds=1).x
 
 
-def excerpt(motions: Sequence[Samples]) -> Excerpt:
-    """Rows that count, evenly over all motions; filtered like both sides of the fit."""
-    total, parts, series, rows = sum(len(m) for m in motions), [], [], []
+def excerpt(motions: Sequence[Samples], unknowns: Unknowns | None = None) -> Excerpt:
+    """Rows that count, evenly over all motions; filtered like both sides of the fit.
+
+    With `unknowns` their friction with memory is followed; without, all of it slips.
+    """
+    total, parts, series = sum(len(m) for m in motions), [], []
+    follow = unknowns is not None and len(unknowns.history.unknowns) > 0
+    bent: list[np.ndarray] = []
     for m in motions:
         moving = np.flatnonzero(m.weight.any(axis=1))
         most = max(2, min(len(moving), round(FEW * len(m) / total)))
@@ -365,11 +360,14 @@ def excerpt(motions: Sequence[Samples]) -> Excerpt:
         warm = np.zeros_like(m.tau) if m.temperature is None else m.temperature
         parts.append([*(x[k] for x in smooth[:3]), m.weight[k], warm[k]])
         series.append((m.t[k], m.t, smooth[3]))
-        rows.append((m, k))
+        if follow:
+            bent.append(m.low_passed(m.deflection(unknowns)[0])[k])
     q, qd, qdd, weight, warm = map(np.concatenate, zip(*parts, strict=True))
     known = any(m.temperature is not None for m in motions)
     warm = warm if known else None
-    return Excerpt(q, qd, qdd, weight, warm, tuple(series), tuple(rows))
+    return Excerpt(
+        q, qd, qdd, weight, warm, tuple(series), np.concatenate(bent) if follow else None
+    )
 
 
 def torque_size(robot: "Robot", rows: Excerpt, unknowns: Unknowns) -> Iterator[Finding]:
@@ -627,7 +625,7 @@ def torque_delay(unknowns: Unknowns, rows: Excerpt) -> tuple[float, float]:
     """Seconds by which the torque follows the motion, and the misfit with it next to without."""
     n = unknowns.rows
     both = rows.columns(unknowns, np.stack([rows.torque(d) for d in DELAYS], axis=-1))
-    Y, B = rows.with_history(unknowns, both[..., : -len(DELAYS)]), both[..., -len(DELAYS) :]
+    Y, B = both[..., : -len(DELAYS)], both[..., -len(DELAYS) :]
     zero = int(np.argmin(np.abs(DELAYS)))
     sizes = np.maximum(np.linalg.norm(B[..., zero], axis=0), 1e-300)
 
