@@ -251,8 +251,8 @@ class Compensating(Controller):
 
 
 def text_of(robot: "Robot") -> str:
-    """Text that decides what a robot computes."""
-    return once(robot, "text", lambda: repr(robot.chain))
+    """Text that decides what a robot computes: the chain, whose text leaves elastic gears out."""
+    return once(robot, "text", lambda: repr((robot.chain, robot.chain.elastic)))
 
 
 def code_key(block: Any) -> str | None:

@@ -354,7 +354,7 @@ def warn_of_bandwidth(robot: "Robot", law: Controller, bandwidth: Gain) -> None:
         f"bandwidth {_numbers(bandwidth)} rad/s: with motors that hold still joint {joint!r} "
         f"swings at {lowest:.3g} Hz ({math.tau * lowest:.3g} rad/s) on its elastic gear, and the "
         f"gains do not damp that; up to {most:.2g} rad/s, half of it, the arm moves rigidly, "
-        "beyond take dy.control.StateFeedback, FlatnessFeedForward, or a reference of dy.trajectory.zvd"
+        "beyond take dy.control.StateFeedback, FlatnessFeedForward, or dy.trajectory.zvd"
     )
 
 
