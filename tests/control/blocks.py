@@ -36,7 +36,7 @@ LAWS = {
     "impedance-ratio": Impedance(300.0, damping_ratio=0.7),
     "motor-pd": MotorPD(60.0, 9.0, limit=90.0),
     "flatness": FlatnessFeedForward(50.0, 8.0),
-    "notch": Notch(JointPID(60.0, 20.0, 9.0, gravity=True), 12.0, limit=90.0),
+    "notch": Notch(JointPID(60.0, 20.0, 9.0, gravity=True), 12.0, limit=90.0, sample_time=0.002),
 }
 
 ARMS = {

@@ -318,7 +318,7 @@ def test_another_sample_time_and_other_matrices_are_refused():
 
 def test_the_filter_is_tustins_with_its_middle_in_place():
     robot, h, f, depth, width = two_links(None), 2e-3, np.array([12.0, 31.0]), 0.2, 0.6
-    law = Notch(JointPID([1.0, 2.0]), f, depth, width)
+    law = Notch(JointPID([1.0, 2.0]), f, depth, width).sampled(h)
     rng = np.random.default_rng(3)
     u, given, state = rng.normal(size=(40, 2)), [], None
     for row in u:

@@ -144,8 +144,9 @@ class Block(ABC):
         if self.sample_time is not None:
             positive(self.sample_time, "sample_time", "seconds")
 
-    def check_sample_time(self, sample_time: float) -> None:  # noqa: B027
-        """Refuse a sample time that it cannot run at; a law calls it before anything else."""
+    def sampled(self, sample_time: float) -> Self:
+        """The block as it runs at a sample time; refuses one that it cannot run at."""
+        return self
 
     @classmethod
     def _designed(

@@ -153,7 +153,7 @@ class Law:
                 f"sample_time is {self.sample_time!r}, the controller's own is {own!r}",
                 "give both the same, or leave the controller's out",
             )
-        self.controller.check_sample_time(self.sample_time)
+        object.__setattr__(self, "controller", self.controller.sampled(self.sample_time))
         choice(self.safe, "safe", SAFE)
         choice(self.velocity, "velocity", VELOCITIES)
         if self.reference is not None and self.reference.n != self.n:

@@ -11,11 +11,13 @@ stays at w. With p = w T:
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from ..arguments import strict
+import numpy as np
+
+from ..arguments import positive, strict
 from ..errors import OptionError, shown
 from ..robot.arm import Arm
 from .controller import Controller, Gain, Sample, Step, Values, above_zero, clipped, code_key
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 OWN = "law."  # before the names of the law within
+COEFFICIENTS = ("b0", "b1", "b2", "a2")
 
 
 @strict
@@ -81,22 +84,30 @@ class Notch(Controller):
         own = code_key(self.law)
         return None if own is None else f"{type(self).__module__}.{type(self).__qualname__}({own})"
 
-    def check_sample_time(self, sample_time: float) -> None:
-        """Refuse a notch at or above half the sample rate."""
-        most = 0.5 / sample_time
-        for frequency in self.frequency if _listed(self.frequency) else (self.frequency,):  # type: ignore[union-attr]
-            if not float(frequency) < most:
-                raise OptionError(
-                    f"frequency is {shown(self.frequency)}, expected below half the sample rate, "
-                    f"{most:g} Hz",
-                    "sample faster, or leave the notch of that joint out (0)",
-                )
-        self.law.check_sample_time(sample_time)
+    def sampled(self, sample_time: float) -> Self:
+        """The filter at a sample time; refuses a notch at or above half the sample rate."""
+        most, frequency = 0.5 / sample_time, np.asarray(self.frequency, float)
+        if not (frequency < most).all():
+            raise OptionError(
+                f"frequency is {shown(self.frequency)}, expected below half the sample rate, "
+                f"{most:g} Hz",
+                "sample faster, or leave the notch of that joint out (0)",
+            )
+        return replace(self, law=self.law.sampled(sample_time), sample_time=sample_time)
 
     def gains(self, robot: "Robot") -> Values:
-        """Its numbers by name, and those of the law within."""
-        found = super().gains(robot)
+        """Numbers of the sampled filters by name, and those of the law within."""
+        given = super().gains(robot)
+        h = positive(self.sample_time, "sample_time", "seconds")
         above_zero(self.width, "width", robot, "damping ratios")
+        rows = [
+            _coefficients(math.tau * f * h, depth, width)
+            for f, depth, width in zip(
+                given["frequency"], given["depth"], given["width"], strict=True
+            )
+        ]
+        found = {name: [row[k] for row in rows] for k, name in enumerate(COEFFICIENTS)}
+        found["limit"] = given["limit"]
         return {**found, **{OWN + name: row for name, row in self.law.gains(robot).items()}}
 
     def start(self, arm: Arm, sample: Sample) -> Values:
@@ -117,11 +128,7 @@ class Notch(Controller):
                 arm.select(begun, row[i], u)
                 for row in (state.wanted, state.wanted_before, state.given, state.given_before)
             )
-            phase = math.tau * gains.frequency[i] * sample.dt
-            b = gains.width[i] * arm.sin(phase)
-            a, middle = gains.depth[i] * b, 2.0 * arm.cos(phase)
-            moved = (1.0 + a) * u - middle * u1 + (1.0 - a) * u2 + middle * y1 - (1.0 - b) * y2
-            y = arm.select(gains.frequency[i] > 0.0, moved / (1.0 + b), u)
+            y = gains.b0[i] * u - gains.b1[i] * (u1 - y1) + gains.b2[i] * u2 - gains.a2[i] * y2
             given.append(y)
             tau.append(clipped(arm, y, gains.limit[i]))
         after = {OWN + name: row for name, row in own.items()}
@@ -144,5 +151,10 @@ def _stripped(rows: Mapping[str, Any]) -> dict[str, Any]:
     return {k.removeprefix(OWN): v for k, v in rows.items() if k.startswith(OWN)}
 
 
-def _listed(value: Any) -> bool:
-    return hasattr(value, "__len__")
+def _coefficients(phase: float, depth: float, width: float) -> tuple[float, ...]:
+    """b0, b1, b2, a2 of y = b0 u - b1 (u1 - y1) + b2 u2 - a2 y2; at phase 0 no filter."""
+    if phase == 0.0:
+        return 1.0, 0.0, 0.0, 0.0
+    b = width * math.sin(phase)
+    a, whole = depth * b, 1.0 + b
+    return (1.0 + a) / whole, 2.0 * math.cos(phase) / whole, (1.0 - a) / whole, (1.0 - b) / whole

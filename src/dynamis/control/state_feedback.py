@@ -12,7 +12,7 @@ more than of the links: so the loop keeps much of the margins of a measured stat
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -112,13 +112,14 @@ class StateFeedback(Flat):
         law.gains(robot)
         return law
 
-    def check_sample_time(self, sample_time: float) -> None:
-        """Refuse another sample time than that of its matrices."""
+    def sampled(self, sample_time: float) -> Self:
+        """Itself; refuses another sample time than that of its matrices."""
         if sample_time != self.period:
             raise OptionError(
                 f"sample_time is {sample_time:g} s, this StateFeedback is for {self.period:g} s",
                 f"design it for that: StateFeedback.from_bandwidth(robot, w, {sample_time:g})",
             )
+        return self
 
     def gains(self, robot: "Robot") -> Values:
         """Its matrices row by row; refuses those of another number of states."""
