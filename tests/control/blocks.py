@@ -8,14 +8,17 @@ import dynamis as dy
 from dynamis.control import (
     ComputedTorque,
     FeedForward,
+    FlatnessFeedForward,
     Impedance,
     JointPID,
+    MotorPD,
+    Notch,
     PointToPoint,
-    Reference,
     Sample,
     SlotineLi,
     TaskSpace,
 )
+from dynamis.control.controller import reference_of
 from dynamis.model.chain import chain
 from dynamis.robot.arm import Arm
 from dynamis.spatial.functions import MATH
@@ -31,6 +34,9 @@ LAWS = {
     "task-space": TaskSpace(25.0, 10.0),
     "impedance": Impedance(300.0, damping=40.0),
     "impedance-ratio": Impedance(300.0, damping_ratio=0.7),
+    "motor-pd": MotorPD(60.0, 9.0, limit=90.0),
+    "flatness": FlatnessFeedForward(50.0, 8.0),
+    "notch": Notch(JointPID(60.0, 20.0, 9.0, gravity=True), 12.0, limit=90.0, sample_time=0.002),
 }
 
 ARMS = {
@@ -69,8 +75,14 @@ def stepped(law, robot, state_of_arm, dt=1e-3, state=None, fn=MATH, gains=None):
     )
     arm, gains = arm_of(law, robot, fn), gains or gains_of(law, robot)
     before = law.start(arm, Sample(0.0, q, qd, gains)) if state is None else state
-    reference = Reference(q_d, qd_d, qdd_d)
+    reference = reference_of(rows_of(law, q_d, qd_d, qdd_d))
     return law.step(arm, Sample(0.0, q, qd, gains, SimpleNamespace(**before), reference, dt))
+
+
+def rows_of(law, q_d, qd_d, qdd_d):
+    """A reference as a law takes it: where it asks for jerk and snap they are made up."""
+    more = [[2.0 * x for x in qd_d], [-3.0 * x for x in qdd_d]]
+    return [q_d, qd_d, qdd_d, *more][: 1 + law.derivatives]
 
 
 def torque(law, robot, state_of_arm, **rest):

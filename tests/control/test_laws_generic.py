@@ -9,9 +9,10 @@ import pytest
 import dynamis as dy
 from dynamis.compile.arrays import NUMPY
 from dynamis.compile.tracer import SX
-from dynamis.control import ControlLoop, MomentumObserver, Reference, Sample
+from dynamis.control import ControlLoop, MomentumObserver, Sample
+from dynamis.control.controller import reference_of
 
-from .blocks import ARMS, LAWS, arm_of, gains_of, sample, stepped
+from .blocks import ARMS, LAWS, arm_of, gains_of, rows_of, sample, stepped
 
 DT = 0.002
 ROUNDING = 1e-9  # relative; two orders of summation of the same terms
@@ -68,7 +69,7 @@ def test_machine_code_is_the_law(law, compiled):
 
     def control(arm, q, qd, q_d, qd_d, qdd_d):
         state = SimpleNamespace(**law.start(arm, Sample(0.0, q, qd, gains)))
-        reference = Reference(q_d, qd_d, qdd_d)
+        reference = reference_of(rows_of(law, q_d, qd_d, qdd_d))
         return law.step(arm, Sample(0.0, q, qd, gains, state, reference, DT))[0]
 
     at = sample(robot, 3)
@@ -83,7 +84,7 @@ def test_the_loop_carries_the_state(law):
     state = None
     for k in range(3):
         tau, state = stepped(law, robot, at, DT, state=state)
-        close(loop.step(k * DT, q, qd, q_d, qd_d, qdd_d), tau)
+        close(loop.step(k * DT, q, qd, *rows_of(law, q_d, qd_d, qdd_d)), tau)
 
 
 def test_the_observer_on_symbols_and_batches():

@@ -73,7 +73,8 @@ def test_a_law_by_the_bandwidth_of_the_rigid_arm_is_too_fast_for_light_motors():
     robot = soft()
     for k in range(2):
         robot = robot.with_drive(k, rotor_inertia=1e-6)
-    law = dy.control.JointPID.from_bandwidth(robot, 20.0)
+    with pytest.warns(DynamisWarning, match="bandwidth 20 rad/s: .* the rotor alone counts"):
+        law = dy.control.JointPID.from_bandwidth(robot, 20.0)
     D = law.gains(robot)["kd"][0]
     said = f"takes {D * 1e-3 / 0.01:.3g} times the velocity of its motor away"
     with warnings.catch_warnings():

@@ -25,6 +25,10 @@ CONTROLLERS = {
     "forward": lambda r: control.FeedForward.from_bandwidth(r, 8.0),
     "adaptive": lambda r: control.SlotineLi.from_bandwidth(r, 8.0, 0.1),
     "task": lambda r: control.TaskSpace.from_bandwidth(r, 8.0),
+    "motor": lambda r: control.MotorPD.from_bandwidth(r, 8.0, limit=80.0),
+    "flatness": lambda r: control.FlatnessFeedForward.from_bandwidth(r, 8.0),
+    "states": lambda r: control.StateFeedback.from_bandwidth(r, 8.0, DT),
+    "notch": lambda r: control.Notch(control.JointPID.from_bandwidth(r, 8.0), 20.0, limit=80.0),
     "impedance": lambda r: control.Impedance(stiffness=100.0, damping=20.0),
 }
 REFERENCES = {

@@ -5,14 +5,25 @@ from typing import TYPE_CHECKING
 from ..digest import keep_definitions
 from ..errors import did_you_mean
 from .computer import ControlLoop
-from .controller import Controller, Reference, Sample, second_order, third_order
+from .controller import (
+    Controller,
+    Reference,
+    Sample,
+    SmoothReference,
+    second_order,
+    third_order,
+)
+from .elastic_joints import FlatnessFeedForward, MotorPD
 from .joint_space import ComputedTorque, FeedForward, JointPID, PointToPoint
 from .linearise import StateSpace, linearise
 from .metrics import StepMetrics, TrackingMetrics, step_metrics, tracking_metrics
 from .momentum_observer import MomentumObserver
+from .notch import Notch
+from .resonance import LoopMode, closed_loop_modes
 from .sensors import Sensors
 from .single_joint import SingleJoint
 from .slotine_li import SlotineLi
+from .state_feedback import StateFeedback
 from .task_space import Impedance, TaskSpace
 
 __all__ = [
@@ -20,18 +31,25 @@ __all__ = [
     "ControlLoop",
     "Controller",
     "FeedForward",
+    "FlatnessFeedForward",
     "Impedance",
     "JointPID",
+    "LoopMode",
     "MomentumObserver",
+    "MotorPD",
+    "Notch",
     "PointToPoint",
     "Reference",
     "Sample",
     "SingleJoint",
     "SlotineLi",
+    "SmoothReference",
+    "StateFeedback",
     "StateSpace",
     "StepMetrics",
     "TaskSpace",
     "TrackingMetrics",
+    "closed_loop_modes",
     "linearise",
     "second_order",
     "step_metrics",
@@ -40,8 +58,8 @@ __all__ = [
 ]
 
 keep_definitions(
-    ComputedTorque, FeedForward, Impedance, JointPID, MomentumObserver, PointToPoint, Sensors,
-    SlotineLi, TaskSpace,
+    ComputedTorque, FeedForward, FlatnessFeedForward, Impedance, JointPID, MomentumObserver,
+    MotorPD, Notch, PointToPoint, Sensors, SlotineLi, StateFeedback, TaskSpace,
 )  # fmt: skip
 
 _ELSEWHERE = {

@@ -13,7 +13,7 @@ from ..compile.service import Key
 from ..lazy import cached_property, once
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import Scalars
-from .controller import Controller, Reference, Sample, Values, code_key, text_of
+from .controller import Controller, Sample, Values, code_key, reference_of, text_of
 from .law import Law
 from .observer import Observer
 from .sensors import Sensors
@@ -105,7 +105,7 @@ class ControlComputer:
         qd: Scalars,
         acted: Scalars,
         t: Any,
-        reference: Reference,
+        reference: Any,
         noise: Scalars,
         constants: Scalars,
         dt: Any,
@@ -149,7 +149,7 @@ class ControlLoop:
         time = controller.sample_time if sample_time is None else sample_time
         self.sample_time = positive(time, "sample_time", "seconds")
         self.controller, self.robot = controller, robot
-        law = Law(controller, robot, self.sample_time)
+        self._law = law = Law(controller, robot, self.sample_time)
         self._computer = ControlComputer(robot, law, None, Sensors())
         self._numbers = self._computer.constants
         self._state: dict[str, list[float]] | None = None
@@ -165,19 +165,21 @@ class ControlLoop:
 
     @checked
     def step(
-        self, t: float, q: Any, qd: Any, q_d: Any = None, qd_d: Any = None, qdd_d: Any = None
-    ) -> np.ndarray:
+        self, t: float, q: Any, qd: Any, q_d: Any = None, qd_d: Any = None, qdd_d: Any = None,
+        jerk_d: Any = None, snap_d: Any = None,
+    ) -> np.ndarray:  # fmt: skip
         """Joint torques, (n,); a reference that is not given is q as measured, at rest.
+
+        Jerk and snap count where the controller asks for them (`derivatives` = 4).
 
         Of a closed mechanism q, qd, the reference and the torques are those of its drives.
         """
         place, speed = self._vector(q, "q"), self._vector(qd, "qd")
         rest, dt = [0.0] * len(self.robot.driven), self.sample_time
-        reference = Reference(
-            place if q_d is None else self._vector(q_d, "q_d"),
-            rest if qd_d is None else self._vector(qd_d, "qd_d"),
-            rest if qdd_d is None else self._vector(qdd_d, "qdd_d"),
-        )
+        rates = {"qd_d": qd_d, "qdd_d": qdd_d, "jerk_d": jerk_d, "snap_d": snap_d}
+        rows = [place if q_d is None else self._vector(q_d, "q_d")]
+        rows += [rest if x is None else self._vector(x, name) for name, x in rates.items()]
+        reference = reference_of(rows[: self._law.rows])
         if self._state is None:
             self._state = self._computer.start(place, speed, dt, self._numbers, MATH)
         self._state = self._computer.step(

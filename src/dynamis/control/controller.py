@@ -45,6 +45,22 @@ class Reference(NamedTuple):
     qdd: Scalars
 
 
+class SmoothReference(NamedTuple):
+    """What is wanted at one sample with jerk and snap, for laws that say derivatives = 4."""
+
+    q: Scalars
+    qd: Scalars
+    qdd: Scalars
+    jerk: Scalars
+    snap: Scalars
+
+
+def reference_of(rows: Iterable[Scalars]) -> "Reference | SmoothReference":
+    """What is wanted, from rows (q, qd, qdd) or (q, qd, qdd, jerk, snap)."""
+    lists = list(rows)
+    return Reference(*lists) if len(lists) == len(Reference._fields) else SmoothReference(*lists)
+
+
 class Sample(NamedTuple):
     """Everything a law knows at one sample: vectors are lists of scalars, one per joint.
 
@@ -58,7 +74,7 @@ class Sample(NamedTuple):
     qd: Scalars
     gains: SimpleNamespace
     state: SimpleNamespace = SimpleNamespace()
-    reference: Reference = Reference((), (), ())
+    reference: Any = Reference((), (), ())  # of a law with derivatives = 4 a SmoothReference
     dt: Any = None
     tau: Scalars = ()
 
@@ -128,6 +144,10 @@ class Block(ABC):
         if self.sample_time is not None:
             positive(self.sample_time, "sample_time", "seconds")
 
+    def sampled(self, sample_time: float) -> Self:
+        """The block as it runs at a sample time; refuses one that it cannot run at."""
+        return self
+
     @classmethod
     def _designed(
         cls,
@@ -156,6 +176,10 @@ class Block(ABC):
         law = cls(**given, **passed_on(options, cls, *given))
         if robot is not None:
             law.gains(robot)  # refuses what does not fit the robot
+            if rows is None and robot.chain.elastic and isinstance(law, Controller):
+                from .resonance import warn_of_bandwidth
+
+                warn_of_bandwidth(robot, law, bandwidth)
         return law
 
     @property
@@ -173,6 +197,12 @@ class Controller(Block):
     """A discrete control law of n joints; `step` gives the torques. Errors are e = q - q_d."""
 
     needs_reference: ClassVar[bool] = True
+    derivatives: int = 2
+    """How many derivatives of the reference it computes with: 2, or 4, which few motions have."""
+    knows_gears: ClassVar[bool] = False
+    """Whether it computes with elastic gears, so that a bandwidth above their resonance may do."""
+    dynamic: ClassVar[bool] = False
+    """Whether its feedback passes filters or an observer: gains at rest do not say what it does."""
 
 
 class Compensating(Controller):
@@ -222,8 +252,8 @@ class Compensating(Controller):
 
 
 def text_of(robot: "Robot") -> str:
-    """Text that decides what a robot computes."""
-    return once(robot, "text", lambda: repr(robot.chain))
+    """Text that decides what a robot computes: the chain, whose text leaves elastic gears out."""
+    return once(robot, "text", lambda: repr((robot.chain, robot.chain.elastic)))
 
 
 def code_key(block: Any) -> str | None:
@@ -298,7 +328,7 @@ def _copied(sample: Sample) -> Sample:
         SimpleNamespace(**{name: [*row] for name, row in vars(x).items()})
         for x in (sample.gains, sample.state)
     )
-    wanted = Reference(*([*x] for x in sample.reference))
+    wanted = reference_of([*x] for x in sample.reference)
     return Sample(sample.t, q, qd, gains, state, wanted, sample.dt, tau)
 
 

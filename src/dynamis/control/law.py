@@ -40,6 +40,7 @@ from .controller import (
     drives_at_first,
     finite_gains,
     per_joint,
+    reference_of,
     refuse_passive,
     stepped,
     text_of,
@@ -72,6 +73,7 @@ AS_TABLE = (
     "a function runs in Python only: dy.trajectory.from_function(function, duration) makes a "
     "table of it, which code can hold"
 )
+DERIVATIVES = (2, 4)  # of the reference that a controller may ask for
 NO_REFERENCE = "without one, the reference comes with every sample"
 
 
@@ -130,6 +132,13 @@ class Law:
                 f"reference is {shown(self.reference)}, expected a trajectory or None",
                 AS_TABLE if callable(self.reference) else NO_REFERENCE,
             )
+        if self.controller.derivatives not in DERIVATIVES:
+            raise OptionError(
+                f"derivatives of {type(self.controller).__name__} is "
+                f"{shown(self.controller.derivatives)}, expected 2, or 4 for jerk and snap"
+            )
+        if self.reference is not None and self.rows > len(Reference._fields):
+            self.reference.derivatives_at(0.0)  # refused by name where it has no jerk and snap
         for name in ("sample_time", "ramp"):
             object.__setattr__(self, name, positive(getattr(self, name), name, "seconds"))
         object.__setattr__(self, "latch", whole(self.latch, "latch", most=MOST_LATCH))
@@ -144,6 +153,7 @@ class Law:
                 f"sample_time is {self.sample_time!r}, the controller's own is {own!r}",
                 "give both the same, or leave the controller's out",
             )
+        object.__setattr__(self, "controller", self.controller.sampled(self.sample_time))
         choice(self.safe, "safe", SAFE)
         choice(self.velocity, "velocity", VELOCITIES)
         if self.reference is not None and self.reference.n != self.n:
@@ -183,7 +193,8 @@ class Law:
     def _probe(self) -> Sequence[Any]:
         """Torques of the controller somewhere off its reference."""
         q, qd, gains = [0.4] * self.n, [0.7] * self.n, SimpleNamespace(**self.gains)
-        arm, wanted = arm_of(self.model, MATH, computer=True), Reference(qd, q, q)
+        arm = arm_of(self.model, MATH, computer=True)
+        wanted = reference_of([qd, q, q, q, q][: self.rows])
         first = Sample(0.1, q, qd, gains, reference=wanted, dt=self.sample_time)
         state = SimpleNamespace(**begun(self.controller, arm, first))
         return stepped(self.controller, arm, first._replace(state=state))[0]
@@ -207,6 +218,16 @@ class Law:
     def n(self) -> int:
         """Joints that it drives."""
         return len(self.robot.driven)
+
+    @property
+    def rows(self) -> int:
+        """Of a reference: position, velocity and acceleration, or with jerk and snap."""
+        return 1 + self.controller.derivatives
+
+    def resting(self, q: Sequence[float]) -> Any:
+        """What `step` takes as wanted for rest at q: the time zero with a trajectory inside."""
+        still = [0.0] * self.n
+        return 0.0 if self.reference is not None else [list(q), *[still] * (self.rows - 1)]
 
     @property
     def model(self) -> "Robot":
@@ -335,7 +356,8 @@ class Law:
     def step(
         self, state: Sequence[Any], q: Sequence[Any], qd: Sequence[Any], wanted: Any, fn: Functions
     ) -> tuple[list[Any], list[Any], Any]:
-        """(torque, state, status); `wanted`: t with a trajectory inside, else q_d, qd_d, qdd_d.
+        """(torque, state, status); `wanted`: t with a trajectory inside, else q_d, qd_d, qdd_d
+        (and jerk and snap, if the controller asks for them).
 
         `step` of the exported code.
         """
@@ -435,18 +457,20 @@ class Law:
             "computer.unseen": [fn.select(seen > 0.0, 0.0, longer)],
         }
 
-    def _wanted(self, t: Any, wanted: Any, fn: Functions) -> tuple[Reference, Any]:
+    def _wanted(self, t: Any, wanted: Any, fn: Functions) -> tuple[Any, Any]:
         """The reference with implausible numbers as zero, and whether there were none."""
         if self.reference is not None:
             fine = _good(t, LONGEST)
             t = fn.max(0.0, fn.select(fine > 0.0, t, 0.0))
-            return Reference(*self.reference.at(t, fn)), fine
+            smooth = self.rows > len(Reference._fields)
+            motion = self.reference.derivatives_at if smooth else self.reference.at
+            return reference_of(motion(t, fn)), fine
         fine = 1.0
         for row in wanted:
             for v in row:
                 fine = fine * _good(v)
         rows = [[fn.select(_good(v) > 0.0, v, 0.0) for v in row] for row in wanted]
-        return Reference(*rows), fine
+        return reference_of(rows), fine
 
     def _near(self, x: Mapping[str, list[Any]], q: Sequence[Any], fn: Functions) -> Any:
         """1 where every joint can have come from where it was seen last; else 0."""
@@ -521,7 +545,7 @@ class Law:
     def _program(self) -> "Program":
         n, size = self.n, self.states
         given = {"state": (size,), "q": (n,), "qd": (n,)}
-        given |= {"reference": (3, n)} if self.reference is None else {"t": (1,)}
+        given |= {"reference": (self.rows, n)} if self.reference is None else {"t": (1,)}
 
         def function(state: Any, q: Any, qd: Any, wanted: Any, fn: Functions) -> Any:
             now = wanted[0] if self.reference is not None else wanted

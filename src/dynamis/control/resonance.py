@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import checked
 from ..dynamics.elastic import coordinate
 from ..dynamics.elements import friction
-from ..errors import DynamisError
+from ..errors import DynamisError, OptionError, warn
 from ..lazy import once
 from ..model.check.finding import Finding
+from .controller import Controller, Gain, one_position
+from .law import Law
 from .linearise import linearise
-from .stability import SampledArm, closed_loop, gains_at
+from .stability import LawMemory, SampledArm, closed_loop, gains_at, memory_at
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from .law import Law
     from .sensors import Sensors
 
 RINGS = 0.05  # damping ratio below which a mode is said to ring
@@ -32,6 +34,9 @@ STEADY = -1e-6  # damping ratio below which a mode grows; between is rounding
 BENDS = 0.5  # share of a mode that is deflection, from which on the gears ring, not the arm
 LIGHT = 2.0  # times its velocity that a sample may take from a motor alone
 FACTORS = 0.9 ** np.arange(1, 45)  # of gains that are tried, down to a hundredth
+FASTEST_MODE = 3.0  # rad per sample: faster ones are those of filters
+USUAL = 1e-3  # s: a sample time where none is given
+HELD = 0.5  # of the lowest resonance with motors held, up to which a rigid bandwidth suits
 SHORTER = (0.5, 0.2, 0.1)  # of the sample time that are tried
 
 
@@ -56,6 +61,13 @@ class Mode(NamedTuple):
 
     drive: int
     frequency: float  # Hz
+    damping: float  # ratio; negative: it grows
+
+
+class LoopMode(NamedTuple):
+    """An oscillation of a closed loop."""
+
+    frequency: float  # Hz, damped
     damping: float  # ratio; negative: it grows
 
 
@@ -106,16 +118,21 @@ class ElasticLoop:
 
     def mode(self) -> ClosedLoopMode | None:
         """The worst mode that rings or grows; None where none does, or nothing is known of it."""
-        robot, law = self.robot, self.law
+        robot = self.robot
         if not robot.chain.elastic or sorted(robot.driven) != sorted(robot.independent):
             return None
         try:
-            arm, (K, D) = self._arm(self.side), gains_at(law, self.q[list(robot.driven)])
+            arm, (K, D, memory) = self._arm(self.side), self._law()
         except DynamisError:  # no linear model there, a law that needs more than a state at rest
             return None
-        found = self._worst(K, D, arm)
+        found = self._worst(K, D, arm, memory=memory)
         if found is None or found.damping > RINGS:
             return None
+        if memory is not None:
+            remedy = "lower its bandwidth, or give the gear more damping"
+            what = self._of_law(found)
+            name = robot.drive_names[found.drive]
+            return ClosedLoopMode(name, found.frequency, found.damping, what, remedy)
         return ClosedLoopMode(
             robot.drive_names[found.drive],
             found.frequency,
@@ -124,19 +141,45 @@ class ElasticLoop:
             self._remedy(found, K, D, arm),
         )
 
+    def modes(self) -> list["LoopMode"]:
+        """Every oscillation of the loop, lowest frequency first."""
+        arm, (K, D, memory) = self._arm(self.side), self._law()
+        _, s = self._eigenvalues(K, D, arm, 1.0, memory)
+        s = s[(s.imag > 1e-9 * np.abs(s)) & (np.abs(s) < FASTEST_MODE / self.law.sample_time)]
+        found = [LoopMode(float(x.imag / math.tau), float(-x.real / abs(x))) for x in s]
+        return sorted(found)
+
+    def _law(self) -> tuple[np.ndarray, np.ndarray, LawMemory | None]:
+        """Gains of the law at rest, and its memory if they do not say all."""
+        drives = self.q[list(self.robot.driven)]
+        if self.law.controller.dynamic:
+            return memory_at(self.law, drives)
+        return *gains_at(self.law, drives), None
+
+    def _eigenvalues(
+        self, K: np.ndarray, D: np.ndarray, arm: NamedArm, shorter: float, memory: LawMemory | None
+    ) -> tuple[np.ndarray, Any]:
+        """Eigenvectors of a sample of the loop in columns, and s = ln(z) / h of each."""
+        h = shorter * self.law.sample_time
+        A = closed_loop(K, D, arm.arm, h, *self._velocity(h), memory)
+        if not np.isfinite(A).all():
+            raise OptionError("the torque of the law at rest is not finite")
+        values, vectors = np.linalg.eig(A)
+        found: Any = np.log(np.where(np.abs(values) > 0.0, values, 1e-300).astype(complex)) / h
+        return vectors, found
+
     def _arm(self, side: str, shorter: float = 1.0) -> NamedArm:
         return sampled_arm(self.robot, self.q, shorter * self.law.sample_time, self.delay, side)
 
     def _worst(
-        self, K: np.ndarray, D: np.ndarray, arm: NamedArm, shorter: float = 1.0
-    ) -> Mode | None:
+        self, K: np.ndarray, D: np.ndarray, arm: NamedArm, shorter: float = 1.0,
+        memory: LawMemory | None = None,
+    ) -> Mode | None:  # fmt: skip
         """The mode that grows fastest; else the least damped of those that bend the gears."""
-        h = shorter * self.law.sample_time
-        A = closed_loop(K, D, arm.arm, h, *self._velocity(h))
-        if not np.isfinite(A).all():
+        try:
+            vectors, s = self._eigenvalues(K, D, arm, shorter, memory)
+        except OptionError:
             return None
-        values, vectors = np.linalg.eig(A)
-        s = np.log(np.where(np.abs(values) > 0.0, values, 1e-300)) / h
         zeta = -s.real / np.maximum(np.abs(s), 1e-300)
         sides = arm.positions(vectors, self.robot.driven)
         most = np.maximum(np.abs(sides).max(axis=(0, 1)), 1e-300)
@@ -184,6 +227,18 @@ class ElasticLoop:
         return (
             f"an oscillation of its elastic gear at {mode.frequency:.3g} Hz {does} under the gains "
             f"({gains}), sampled every {h:g} s from the {self.side} side"
+        )
+
+    def _of_law(self, mode: Mode) -> str:
+        """A mode of a law with a filter or an observer."""
+        does = f"rings with a damping ratio of {max(mode.damping, 0.0):.2g}"
+        if mode.damping < STEADY:
+            times = _growth(mode.frequency, mode.damping, 1.0 / mode.frequency)
+            does = f"grows {times:.3g} times a period"
+        return (
+            f"an oscillation of its elastic gear at {mode.frequency:.3g} Hz {does} under "
+            f"{type(self.law.controller).__name__}, sampled every {self.law.sample_time:g} s from "
+            f"the {self.side} side"
         )
 
     def _stiffness(self, gain: float, drive: int) -> str:
@@ -258,6 +313,54 @@ def _lower(K: np.ndarray, D: np.ndarray, drive: int) -> Iterator[LowerGains]:
             yield LowerGains(factor, "velocity gain", every, K, scale * D)
             yield LowerGains(factor, "position gain", every, scale * K, D)
             yield LowerGains(factor, "position and velocity gains", every, scale * K, scale * D)
+
+
+@checked
+def closed_loop_modes(
+    robot: "Robot",
+    controller: Controller,
+    q: Any = None,
+    sample_time: float | None = None,
+    delay: float = 0.0,
+    sensors: "Sensors | None" = None,
+) -> list[LoopMode]:
+    """(frequency in Hz, damping ratio) of every oscillation of a sampled loop about rest at q.
+
+    Lowest first. For `dy.trajectory.zvd`: a reference shaped with the lowest ones leaves the arm at
+    rest. `sample_time` is that of the controller (1 ms unless it has one), `delay` in seconds.
+    """
+    law = Law(controller, robot, sample_time or controller.sample_time or USUAL)
+    given = ElasticLoop(law, robot, one_position(robot, q), delay, sensors)
+    return given.modes()
+
+
+def warn_of_bandwidth(robot: "Robot", law: Controller, bandwidth: Gain) -> None:
+    """Say which resonance limits the bandwidth of a law for the rigid arm, and to what."""
+    q = one_position(robot)
+    try:
+        found = robot.resonances(q)
+        loop = ElasticLoop(Law(law, robot, law.sample_time or USUAL), robot, q)
+        mode = loop.mode()
+    except DynamisError:  # nothing is known of it there
+        return
+    if mode is not None and mode.grows:
+        warn(f"bandwidth {_numbers(bandwidth)} rad/s: {mode.text}")
+        return
+    lowest = float(found.locked[0])
+    most, asked = HELD * math.tau * lowest, float(np.max(bandwidth))
+    if asked <= most or law.knows_gears:
+        return
+    joint = robot.joint_names[int(np.argmax(np.abs(found.locked_modes[0])))]
+    warn(
+        f"bandwidth {_numbers(bandwidth)} rad/s: with motors that hold still joint {joint!r} "
+        f"swings at {lowest:.3g} Hz ({math.tau * lowest:.3g} rad/s) on its elastic gear, and the "
+        f"gains do not damp that; up to {most:.2g} rad/s, half of it, the arm moves rigidly, "
+        "beyond take dy.control.StateFeedback, FlatnessFeedForward, or dy.trajectory.zvd"
+    )
+
+
+def _numbers(values: Gain) -> str:
+    return ", ".join(f"{x:g}" for x in np.ravel(values))
 
 
 def sampled_arm(

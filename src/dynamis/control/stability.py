@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NEARBY = 1e-7  # rad or m: deviations that do not reach limits of the torque
 GROWS = 1.05  # per sample; less may be held by friction
 TURN = 0.5  # rad per sample: slower ones are those of the arm, not of the samples
+SETTLED = 3  # samples after which filters have begun
 NOTABLE = 10.0  # times: a growth that ends a run
 
 
@@ -53,10 +54,51 @@ def free_arm(mobility: np.ndarray, h: float, delay: float = 0.0) -> SampledArm:
     )
 
 
+class LawMemory(NamedTuple):
+    """What filters or an observer of a law add to its gains, m = F m_before + G (q, v).
+
+    u = -K q - D v + H m_before, all as deviations from rest.
+    """
+
+    F: np.ndarray
+    G: np.ndarray
+    H: np.ndarray
+
+
+def memory_at(law: "Law", q: np.ndarray) -> tuple[np.ndarray, np.ndarray, LawMemory]:
+    """K, D and the memory of a law about rest of the drives at q (n,), velocities measured."""
+    n, seen, rest = law.n, replace(law, velocity="measured"), np.zeros(law.n)
+    wanted = law.resting(q.tolist())
+    state = np.array(seen.start(q.tolist(), rest.tolist(), MATH), float)
+    own = np.concatenate(
+        [[name.startswith("controller.")] * size for name, size in seen.slots.items()]
+    ).astype(bool)
+
+    def step(memory: np.ndarray, place: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        full = state.copy()
+        full[own] = memory
+        given = full.tolist(), place.tolist(), rate.tolist(), wanted
+        torque, after, _ = seen.step(*given, MATH)
+        return np.concatenate([torque, np.array(after, float)[own]])
+
+    m = state[own]
+    for _ in range(SETTLED):
+        m = step(m, q, rest)[n:]
+    nearby, size = NEARBY * np.eye(len(m) + 2 * n), len(m)
+    columns = [
+        (step(m + x[:size], q + x[size : size + n], x[size + n :])
+         - step(m - x[:size], q - x[size : size + n], -x[size + n :])) / (2.0 * NEARBY)
+        for x in nearby
+    ]  # fmt: skip
+    slopes = np.array(columns).T
+    K, D = -slopes[:n, size : size + n], -slopes[:n, size + n :]
+    return K, D, LawMemory(slopes[n:, :size], slopes[n:, size:], slopes[:n, :size])
+
+
 def gains_at(law: "Law", q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """K and D (n, n) of a law about rest of the drives at q (n,), velocities measured."""
     n, seen, rest = law.n, replace(law, velocity="measured"), [0.0] * law.n
-    wanted = 0.0 if law.reference is not None else (q.tolist(), rest, rest)
+    wanted = law.resting(q.tolist())
     state = seen.start(q.tolist(), rest, MATH)
     rows = [seen.step(state, x.tolist(), rest, wanted, MATH)[0] for x in q + NEARBY * np.eye(n)]
     K = (np.array(seen.step(state, q.tolist(), rest, wanted, MATH)[0]) - np.array(rows)).T / NEARBY
@@ -70,10 +112,12 @@ def closed_loop(
     h: float,
     differs: bool = False,
     pole: float = 0.0,
+    memory: LawMemory | None = None,
 ) -> np.ndarray:
     """Matrix of a sample of the loop closed by u = -K q - D v: of x, and q, v, u one sample ago.
 
-    v is qd, or where it `differs` pole v_before + (1 - pole) (q - q_before) / h.
+    v is qd, or where it `differs` pole v_before + (1 - pole) (q - q_before) / h. The `memory` of
+    the law stands behind them.
     """
     n, size = len(K), len(arm.A)
     velocity = np.zeros((n, size + 3 * n))
@@ -90,14 +134,20 @@ def closed_loop(
     A[:size] += arm.B @ u
     A[size : size + n, :n] = np.eye(n)
     A[size + n : size + 2 * n], A[size + 2 * n :] = velocity, u
-    return A
+    if memory is None:
+        return A
+    reads = memory.G[:, n:] @ velocity
+    reads[:, :n] += memory.G[:, :n]
+    acts = np.zeros((len(A), len(memory.F)))
+    acts[:size], acts[size + 2 * n :] = arm.B @ memory.H, memory.H
+    return np.block([[A, acts], [reads, memory.F]])
 
 
 def growth(law: "Law", K: np.ndarray, D: np.ndarray, arm: SampledArm) -> Growth | None:
     """Growth of oscillations about rest under a sampled law with gains K and D; None where they do
     not grow, or where that is not known."""
     n, h = law.n, law.sample_time
-    if law.velocity_filter is not None:
+    if law.velocity_filter is not None or law.controller.dynamic:
         return None
     A = closed_loop(K, D, arm, h, law.velocity == "difference")
     if not np.isfinite(A).all():

@@ -5,9 +5,10 @@
     tau = B th'' + f_motor(th') + e
 
 The links' Newton-Euler runs over jets (`spatial.jet`): e' and e'' need the third and the fourth
-derivative of q. Damping would make th the solution of a differential equation, and backlash leaves
-it open which teeth touch: both are refused. Coulomb friction of the links is taken as constant
-between its steps. After Spong, 1987, and De Luca, 1988.
+derivative of q. With damping th solves a differential equation, e = K s + K3 s^3 + D s', of
+which laws of control take the slow one up to (D / K)^2, as far as four derivatives reach; the
+kernel is exact and refuses it. Backlash leaves it open which teeth touch, and is refused. Coulomb
+friction of the links is taken as constant between its steps. After Spong, 1987, and De Luca, 1988.
 """
 
 from dataclasses import replace
@@ -61,7 +62,21 @@ def link_side(chain: Chain) -> Chain:
     return replace(chain, motors=motors, resistances=whole.resistances[:size], elastic=())
 
 
+SLOW_PASSES = 2  # of e - D s': terms up to (D / K)^2, the last that e'' decides
+
+
 def _deflection(gear: Elasticity, e: Jet, fn: Functions) -> Jet:
+    """s of K s + K3 s^3 + D s' = e, slow where D is not 0: without the swing that dies out."""
+    s = _spring_deflection(gear, e, fn)
+    if zero(gear.damping):
+        return s
+    for _ in range(SLOW_PASSES):
+        value, rate = e.value - gear.damping * s.rate, e.rate - gear.damping * s.acceleration
+        s = _spring_deflection(gear, Jet(value, rate, e.acceleration), fn)
+    return s
+
+
+def _spring_deflection(gear: Elasticity, e: Jet, fn: Functions) -> Jet:
     """s of K s + K3 s^3 = e: Kt s' = e', Kt s'' + 6 K3 s s'^2 = e''."""
     s = static_deflection(gear, e.value, fn)
     if zero(gear.hardening):
@@ -71,8 +86,14 @@ def _deflection(gear: Elasticity, e: Jet, fn: Functions) -> Jet:
     return Jet(s, rate, (e.acceleration - 6.0 * gear.hardening * s * (rate * rate)) / slope)
 
 
-def refuse_undetermined(model: Model) -> None:
-    """Name the joint whose motor does not follow from the motion of the links at one instant."""
+def refuse_undetermined(model: Model, of: str = "elastic_inverse_dynamics") -> None:
+    """Name the joint whose motor does not follow from the motion of the links at one instant.
+
+    `of` is what computes it: a law of control takes gears with damping.
+    """
+    law, instead = of != "elastic_inverse_dynamics", "take torques from a robot without it, robot"
+    if law:
+        instead = "give the law a model without it, model=robot"
     for link in model.links:
         if link.drive is None or link.drive.stiffness is None:
             continue
@@ -82,14 +103,14 @@ def refuse_undetermined(model: Model) -> None:
         name = link.joint_name
         reasons = (
             (
-                damping,
+                damping and not law,
                 f"drive.damping {damping}: its motor then follows a differential equation",
-                f"take torques from a robot without it, robot.with_drive({name!r}, damping=0)",
+                f"{instead}.with_drive({name!r}, damping=0)",
             ),
             (
                 backlash,
                 f"drive.backlash {backlash}: the motion does not decide which teeth touch",
-                f"take torques from a robot without it, robot.with_drive({name!r}, backlash=0)",
+                f"{instead}.with_drive({name!r}, backlash=0)",
             ),
             (
                 endless and any(viscous),
@@ -99,4 +120,4 @@ def refuse_undetermined(model: Model) -> None:
         )
         for is_so, words, hint in reasons:
             if is_so:
-                raise OptionError(f"elastic_inverse_dynamics: joint {name!r} has {words}", hint)
+                raise OptionError(f"{of}: joint {name!r} has {words}", hint)

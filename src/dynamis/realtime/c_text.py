@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import templates
-from ..control.controller import NO_LIMIT, drives_at_first
+from ..control.controller import NO_LIMIT, Reference, SmoothReference, drives_at_first
 from ..dynamics.drive_coordinates import APPROACHES
 from ..dynamics.mobility import size
 from ..errors import DynamisError, OptionError
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ..control.law import Law
     from ..trajectory.trajectory import Trajectory
 
+RIGID = len(Reference._fields)  # parts of a reference without jerk and snap
 LONGEST_ROBOT = 16  # letters of its name
 TRIGS = ("libm", "own")
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}  # of each joint's largest torque
@@ -67,11 +68,24 @@ def words(law: "Law", notes: Sequence[str], dtype: str) -> dict[str, Any]:
     stem = stem_of(law)
     return {
         **{"INTRO": intro(notes), "STEM": stem, "UP": stem.upper(), "T": PRECISIONS[dtype].type},
-        **{"N": law.n, "N2": 2 * law.n, "N3": 3 * law.n, "STATES": law.states},
+        **{"N": law.n, "N2": 2 * law.n, "NR": law.rows * law.n, "STATES": law.states},
         **{"SAMPLE_TIME": repr(law.sample_time), "LATCH": law.latch},
         "DIFFERENCE": law.velocity == "difference",
         "INSIDE": law.reference is not None,
+        "SMOOTH": law.rows > RIGID,
+        "N3": 3 * law.n,
+        "N4": 4 * law.n,
     }
+
+
+def refuse_jerk_from_outside(law: "Law", target: str) -> None:
+    """Refuse a target whose references are position, velocity and acceleration."""
+    if law.reference is None and law.rows > RIGID:
+        raise OptionError(
+            f"{type(law.controller).__name__} follows jerk and snap, which references of target "
+            f"{target!r} have not",
+            "put the trajectory inside: reference=dy.trajectory.nonic(...)",
+        )
 
 
 def header(law: "Law", notes: Sequence[str], dtype: str) -> str:
@@ -95,7 +109,9 @@ def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
 
     start = start_text(law, f"{stem}_start", written, dtype)
     bodies = [start, written(law.program(), f"{stem}_sample")]
-    rows = [f"reference->{row}[{i}]" for row in ("q", "qd", "qdd") for i in range(n)]
+    rows = [
+        f"reference->{row}[{i}]" for row in SmoothReference._fields[: law.rows] for i in range(n)
+    ]
     short = law.reference is not None and dtype == "float32"
     return templates.filled(
         __package__,
@@ -164,7 +180,7 @@ def _replayed(
     for k, (place, speed, row) in enumerate(rows):
         given = row[0]
         if law.reference is None:
-            given = [row[i * law.n : (i + 1) * law.n] for i in range(3)]
+            given = [row[i * law.n : (i + 1) * law.n] for i in range(law.rows)]
         if k in starts:
             state = law.start(place, speed, MATH)
         torque, state, status = law.step(state, place, speed, given, MATH)
@@ -239,7 +255,7 @@ SYNTHETIC = "a made-up motion: the closed loop could not be simulated"
 
 
 class SelfTestSamples(NamedTuple):
-    """Positions, velocities (K, n), references (K, 3 n) or times (K, 1), and whence they are."""
+    """Positions, velocities (K, n), references (K, rows n) or times (K, 1), and whence they are."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -353,7 +369,9 @@ def _configuration(law: "Law", drives: np.ndarray) -> Any:
 
 def _wanted(law: "Law", plan: "Trajectory", count: int) -> np.ndarray:
     t = law.sample_time * np.arange(count)
-    return t[:, None] if law.reference is not None else np.concatenate(plan(t), axis=1)
+    if law.reference is not None:
+        return t[:, None]
+    return np.concatenate(plan.derivatives(t) if law.rows > RIGID else plan(t), axis=1)
 
 
 # the POSIX loop

@@ -248,8 +248,9 @@ def _counts(
     if found is None:
         raise FileError(f"{stem}.h does not say its joints", "export the controller again")
     n = int(found[1])
+    rows = 5 if " snap[" in text else 3  # of the reference
     kind = "float64" if " double t;" in text else dtype  # time may have more digits than the rest
-    parts = [hostile_samples(2 * n, dtype), hostile_samples(1 if " t;" in text else 3 * n, kind)]
+    parts = [hostile_samples(2 * n, dtype), hostile_samples(1 if " t;" in text else rows * n, kind)]
     rows = [b"".join(part.tobytes() for part in row) for row in zip(*parts, strict=True)]
     (work / "samples.bin").write_bytes(b"".join(rows))
     given = {"STEM": stem, "UP": stem.upper(), "COUNT": len(rows)}

@@ -28,7 +28,7 @@ from ..files import write_folder
 from ..spatial.functions import MATH
 from ..trajectory.trajectory import Along, Trajectory
 from . import c_text, ros2
-from .c_text import GRID, SPAN, TRIGS, plain, stem_of
+from .c_text import GRID, RIGID, SPAN, TRIGS, plain, stem_of
 from .loop import udp
 from .regenerate import again, fields, ingredients, options_of, spelt
 
@@ -136,6 +136,8 @@ def export_controller(
         safe_damping, ramp, latch, jump,
     )  # fmt: skip
     _refuse_single(law, kind)
+    if target == ros2.TARGET:
+        c_text.refuse_jerk_from_outside(law, target)
     _warn_of_table(law.reference)
     _warn_of_motion(law)
     if not isinstance(directory, (str, PathLike)):
@@ -279,9 +281,17 @@ def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
         "",
         *vectors_of(law.robot.drive_names),
         *(f"{name} = {_row(row)}" for name, row in law.gains.items()),
-        REMARKS.get(target) or f"The controller itself: {WORK} {linked}",
+        _remarks(law, target) or f"The controller itself: {WORK} {linked}",
     ]
     return [plain(line) for line in lines]
+
+
+def _remarks(law: Law, target: str) -> str | None:
+    """How the code of a target is called, where it is not C."""
+    words = REMARKS.get(target)
+    return (
+        words.replace("qd, qdd.", "qd, qdd, jerk, snap.") if words and law.rows > RIGID else words
+    )
 
 
 def _row(row: list[float]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import FileError
 from ..trajectory.fourier import Fourier, Sine
 from ..trajectory.polynomial import Hermite
+from ..trajectory.shaped import Shaped
 from ..trajectory.trajectory import Along, Trajectory
 
 ARGUMENTS = {  # what the constructors take, which is what the objects keep under the same names
@@ -42,6 +43,10 @@ def _table(trajectory: Trajectory) -> dict[str, Any] | None:
     if isinstance(trajectory, Along) and kind is Along:
         parts = {"path": _table(trajectory.path), "timing": _table(trajectory.timing)}
         return None if None in parts.values() else {"kind": "Along", **parts}
+    if isinstance(trajectory, Shaped) and kind is Shaped:
+        inside = _table(trajectory.trajectory)
+        given = {"times": trajectory.times, "shares": trajectory.shares}
+        return None if inside is None else {"kind": "Shaped", "trajectory": inside, **given}
     if isinstance(trajectory, Hermite) and kind is Hermite:
         return {"kind": "Hermite", "times": trajectory.times, "scaled": trajectory._table.tolist()}
     if kind not in ARGUMENTS:
@@ -54,6 +59,10 @@ def _made(table: dict[str, Any]) -> Trajectory:
     kind = table["kind"]
     if kind == "Along":
         return Along(_made(table["path"]), _made(table["timing"]))
+    if kind == "Shaped":
+        shaped = Shaped(_made(table["trajectory"]), table["times"], table["shares"])
+        shaped.shares = tuple(table["shares"])  # dividing by their sum again would cost a digit
+        return shaped
     if kind == "Hermite":
         made = Hermite(table["times"], table["scaled"])
         made._table = np.array(table["scaled"], dtype=float)  # dividing again would cost a digit

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import control, templates
+from ..control.controller import Controller
 from ..control.law import Law
 from ..digest import as_defined
 from ..export.c_function import remarks
@@ -75,7 +76,8 @@ def _script(
     from .. import __version__
 
     given = {name: spelt(value) for name, value in fields(law.controller).items()}
-    given["model"] = "model"
+    if "model" in given:
+        given["model"] = "model"
     model = "None" if law.controller.model is None else "robot"
     if f"{stem}_model.toml" in files:
         model = f'dy.load(here / "{stem}_model.toml")'
@@ -94,6 +96,18 @@ def _script(
     )
 
 
+def _spelt_controller(law: Controller) -> str | None:
+    """A controller of this package within another; None with a model, or of a user's class."""
+    kind = type(law)
+    ours = getattr(control, kind.__name__, None) is kind and as_defined(law)
+    if not ours or law.model is not None or not dataclasses.is_dataclass(law):
+        return None
+    words = {name: spelt(value) for name, value in fields(law).items()}
+    if None in words.values():
+        return None
+    return f"dy.control.{kind.__name__}({', '.join(f'{k}={v}' for k, v in words.items())})"
+
+
 def spelt(value: Any) -> str | None:
     """A plain value as Python reads it, with every digit; None for what is not plain."""
     if isinstance(value, (np.ndarray, np.generic)):
@@ -104,6 +118,8 @@ def spelt(value: Any) -> str | None:
         return ascii(str(value)) if isinstance(value, str) else repr(int(value))
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else f'float("{float(value)}")'
+    if isinstance(value, Controller):
+        return _spelt_controller(value)
     if isinstance(value, (list, tuple)):
         words = [spelt(v) for v in value]
         if any(word is None for word in words):

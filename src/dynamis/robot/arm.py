@@ -8,6 +8,7 @@ from ..dynamics import (
     coupling,
     drive_coordinates,
     drives,
+    elastic_inverse,
     elements,
     energy,
     equation,
@@ -17,13 +18,14 @@ from ..dynamics import (
 )
 from ..dynamics.coordinates import Closed, Free, coordinates
 from ..dynamics.drive_coordinates import Placed
-from ..dynamics.elements import friction, loads, memory, springs
+from ..dynamics.elastic import coordinate
+from ..dynamics.elements import friction, gears, loads, memory, springs
 from ..dynamics.instant import Instant
 from ..dynamics.reduce import reduced
 from ..errors import OptionError
 from ..lazy import cached_property, once
 from ..model.chain import Chain
-from ..spatial.functions import Functions
+from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, plus
 
 if TYPE_CHECKING:
@@ -258,6 +260,27 @@ class Arm:
         """Torques of the drives for some of what acts."""
         h = elements.torque(Instant(self.lean, self.fn, at.q, *motion), chosen)
         return at.of_drives(at.on.held(h, *motion)[0])
+
+    def flat_motors(
+        self, q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars
+    ) -> tuple[Scalars, Scalars, Scalars]:
+        """Torques, positions and rates of the motors for a motion of the links, (n,) each.
+
+        In units of the joints; of rigid joints q and qd. With damping of gears the slow solution.
+        """
+        motion = q, qd, qdd, jerk, snap
+        return elastic_inverse.elastic_inverse_dynamics(self.lean, *motion, self.fn)
+
+    def static_motors(self, q: Scalars) -> tuple[Scalars, Scalars]:
+        """Torques that hold the links at q, and motor positions there, (n,) each."""
+        held, motor = self.static_torque(q), list(q)
+        for gear in self.chain.elastic:
+            k = coordinate(self.chain, gear)
+            s = gears.static_deflection(gear, held[k], self.fn)
+            motor[k] = q[k] + s
+            if not zero(gear.backlash):
+                motor[k] = motor[k] + gear.backlash * self.sign(s)
+        return held, motor
 
     def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
         """M(q) v, as long as v; of all joints of closed mechanisms (dof,) from (dof,)."""

@@ -115,11 +115,12 @@ class Assembly:
         """One sample of the computer."""
         s, computer = self.s, self.computer
         immediate = s.delay == 0
-        function = computer_function(computer, self.slots, s.driven, self.motors, immediate)
+        given = computer, self.slots, s.driven, self.motors, immediate, s.parts
+        function = computer_function(*given)
         key = None if computer.key is None else (str(immediate), *computer.key)
         key = key and (*key, repr(self.motors)) if self.motors else key
         numbers = 1 + len(computer.constants)
-        wide = 1 + 4 * len(s.driven)
+        wide = 1 + (s.parts + 1) * len(s.driven)
         return Task("computer", function, self.slots, wide, numbers, key, s.period, 0)
 
     @cached_property
@@ -251,12 +252,13 @@ class Assembly:
     def computer_rows(self, s: Settings, t: np.ndarray, first: int, arm: int = 0) -> np.ndarray:
         """Rows for given times, the samples counted from `first` on."""
         n = len(s.driven)
-        rows = np.zeros((len(t), 1 + 4 * n))
+        wanted = slice(1, 1 + s.parts * n)
+        rows = np.zeros((len(t), wanted.stop + n))
         rows[:, 0] = t
         if s.start.reference is not None:
-            rows[:, 1 : 1 + 3 * n] = s.start.reference(t)
+            rows[:, wanted] = s.start.reference(t)
         if s.sensors.noisy and len(t):
-            rows[:, 1 + 3 * n :] = s.sensors.noise(POSITIONS, first, len(t), arm, n)
+            rows[:, wanted.stop :] = s.sensors.noise(POSITIONS, first, len(t), arm, n)
         return rows
 
     def signals(self, s: Settings, first: int, steps: int, arm: int = 0) -> list[np.ndarray]:

@@ -22,7 +22,7 @@ from .elastic.vibration import fastest_friction
 from .rows import own_rates, with_own_states
 from .run import Event, Measurement, Run
 from .settings import Settings, shorter_steps
-from .signals import returned
+from .signals import RIGID, returned
 from .tableau import Tableau
 
 if TYPE_CHECKING:
@@ -283,8 +283,8 @@ class RunRecorder:
             self.message = self._safe(states, t)
         reference = None
         if start.reference is not None:  # a copy: the signal remembers its rows
-            wanted = start.reference(t).reshape(len(t), 3, len(s.driven))
-            reference = State(*wanted.swapaxes(0, 1).copy())
+            wanted = start.reference(t).reshape(len(t), s.parts, len(s.driven))
+            reference = State(*wanted.swapaxes(0, 1)[:RIGID].copy())
         run = Run(
             robot=s.robot,
             t=t,
@@ -350,7 +350,7 @@ class RunRecorder:
             integrator=s.tableau.name,
             reference=None
             if wanted is None
-            else State(*(like(rows, part) for part in np.split(wanted, 3, axis=1))),
+            else State(*(like(rows, part) for part in np.split(wanted, s.parts, axis=1)[:RIGID])),
             diverged=diverged.reshape(s.start.shape),
             diverged_at=when.reshape(s.start.shape),
             message=f"{int(diverged.sum())} of {s.count} diverged" if diverged.any() else "",

@@ -27,6 +27,7 @@ from .elastic.vibration import integrator_for
 from .motors import check_circuits
 from .options import OPTIONS, Options
 from .signals import (
+    RIGID,
     Force,
     Signal,
     force_of_all_arms,
@@ -128,6 +129,11 @@ class Settings:
     def driven(self) -> list[int]:
         """Joints that the computer sees and drives."""
         return list(self.robot.driven)
+
+    @property
+    def parts(self) -> int:
+        """Of a reference: q, qd and qdd, and of laws that ask for them jerk and snap."""
+        return RIGID if self.law is None else self.law.rows
 
     @property
     def count(self) -> int:
@@ -279,7 +285,7 @@ def started(
         raise OptionError("an ensemble needs a reference", "give reference=...")
     reference = s.start.reference  # made before for many starts, or now
     if wanted and len(q) and reference is None:
-        reference = reference_signal(s.wanted, s.robot, q[0, s.driven])
+        reference = reference_signal(s.wanted, s.robot, q[0, s.driven], s.parts)
     _within(s, q)
     motors = {
         name: given_motors(s.robot, on_host(x), name, shape)
@@ -417,7 +423,7 @@ def with_reference(s: Settings, value: Any) -> Settings:
         )
     wanted = value if inside is None else inside
     if wanted is not None:  # refused now rather than at the start
-        reference_signal(wanted, s.robot, np.zeros(len(s.driven)))
+        reference_signal(wanted, s.robot, np.zeros(len(s.driven)), s.parts)
     return changed(s, wanted=wanted)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compile.arrays import Hint, finite, numbers
+from ..control.controller import Reference, SmoothReference
 from ..errors import OptionError, ShapeError, counted, shown
 from ..robot.closing import drive_hint
 from ..trajectory.trajectory import Trajectory
@@ -127,28 +128,40 @@ def rows_fit(
     )
 
 
-def reference_signal(value: Any, robot: "Robot", q0: np.ndarray) -> Signal:
-    """Rows (q_d, qd_d, qdd_d) of the drives: of a trajectory, of a place, or of a function of t."""
-    rows = _wanted(value, robot, q0)
+RIGID = len(Reference._fields)  # parts of a reference that laws of rigid arms compute with
+
+
+def reference_signal(value: Any, robot: "Robot", q0: np.ndarray, parts: int = RIGID) -> Signal:
+    """Rows (q_d, qd_d, qdd_d) of the drives: of a trajectory, of a place, or of a function of t.
+
+    With five `parts` jerk and snap follow.
+    """
+    rows = _wanted(value, robot, q0, parts)
     own = callable(value) and not isinstance(value, Trajectory)
     named = f"reference{location(value)}" if own else "reference"
     return lambda t: _finite(rows(t), named, t)
 
 
-def _wanted(value: Any, robot: "Robot", q0: np.ndarray) -> Signal:
+def _wanted(value: Any, robot: "Robot", q0: np.ndarray, parts: int) -> Signal:
     n, hint = len(robot.driven), partial(drive_hint, robot, "reference")
     if isinstance(value, Trajectory):
         if value.n != n:
             said = f"the reference moves {counted(value.n, 'joint')}, robot {robot.name!r} has {n}"
             raise ShapeError(said, hint((value.n,)))
+        if parts > RIGID:
+            value.derivatives_at(0.0)  # refused by name where it has no jerk and snap
+            return _remembered(lambda t: np.concatenate(value.derivatives(t), axis=-1))
         return _remembered(lambda t: np.concatenate(value(t), axis=-1))
     if callable(value):
         accepts(value, "reference", "t")
         where = location(value)
-        return lambda t: np.stack([_three(value(float(s)), n, f"({s:g}){where}", hint) for s in t])
+        names = SmoothReference._fields[:parts]
+        return lambda t: np.stack(
+            [_row(value(float(s)), names, n, f"({s:g}){where}", hint) for s in t]
+        )
     place = _place(q0 if value is None else value, n, hint)
-    row = np.concatenate([place, np.zeros(2 * n)])
-    return lambda t: np.broadcast_to(row, (len(t), 3 * n))
+    row = np.concatenate([place, np.zeros((parts - 1) * n)])
+    return lambda t: np.broadcast_to(row, (len(t), parts * n))
 
 
 def _remembered(rows: Signal) -> Signal:
@@ -214,13 +227,13 @@ def _place(value: Any, n: int, hint: ShapeHint) -> np.ndarray:
     return place
 
 
-def _three(value: Any, n: int, where: str, hint: ShapeHint) -> np.ndarray:
-    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
+def _row(value: Any, names: tuple[str, ...], n: int, where: str, hint: ShapeHint) -> np.ndarray:
+    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != len(names):
+        expected = ", ".join(names)
         raise OptionError(
-            f"reference{where} returned {shown(value)}, expected (q, qd, qdd)",
-            "end it with: return q, qd, qdd, each with one number per joint",
+            f"reference{where} returned {shown(value)}, expected ({expected})",
+            f"end it with: return {expected}, each with one number per joint",
         )
-    names = ("q", "qd", "qdd")
     pairs = zip(names, value, strict=True)
     return np.concatenate([_vector(v, f"reference{where}", (n,), x, hint) for x, v in pairs])
 

@@ -14,7 +14,7 @@ from ..compile.arrays import NUMPY
 from ..compile.program import AnyProgram, Call, CalledProgram, Port, Program, Source
 from ..compile.service import Code, Key, Ports, compiled, traced
 from ..control.computer import ControlComputer
-from ..control.controller import Reference
+from ..control.controller import reference_of
 from ..dynamics.closed import mobility
 from ..lazy import once
 from ..spatial.functions import MATH, Functions
@@ -339,8 +339,11 @@ def computer_function(
     driven: Sequence[int],
     motors: Sequence[int],
     immediate: bool,
+    parts: int = 3,
 ) -> Function:
-    """One sample of the control computer; signal: t, q_d, qd_d, qdd_d, noise.
+    """One sample of the control computer; signal: t, `parts` of the reference, noise.
+
+    The parts are q_d, qd_d and qdd_d, and where a law asks for them jerk and snap.
 
     It sees the joints that are `driven`, those among `motors` on their motor side. `immediate`:
     what it computes acts at once, not after a delay.
@@ -349,12 +352,12 @@ def computer_function(
 
     def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         t, rest = signal[0], signal[1:]
-        rows = [list(rest[k * n : (k + 1) * n]) for k in range(4)]
+        *rows, noise = (list(rest[k * n : (k + 1) * n]) for k in range(parts + 1))
         s, dt = slots.read(x), constants[0]
         q, qd = seen(driven, motors, s.q, s.motor), seen(driven, motors, s.qd, s.motor_rate)
         acted = [s.impulse[k] / dt for k in driven] if s.impulse else []
-        wanted = Reference(*rows[:3])
-        after = computer.step(s.computer, q, qd, acted, t, wanted, rows[3], constants[1:], dt, fn)
+        given = q, qd, acted, t, reference_of(rows), noise
+        after = computer.step(s.computer, *given, constants[1:], dt, fn)
         command = commanded(after["computed"], s.command, driven) if immediate else s.command
         still = [0.0 * a for a in s.impulse]
         return slots.write(replace(s, command=command, impulse=still, computer=after))

@@ -86,7 +86,7 @@ class Ensemble:
 
     def reference(self, s: Settings) -> Signal:
         """Rows of the reference of the drives over time."""
-        return reference_signal(s.wanted, s.robot, self.case.start[0][s.driven])
+        return reference_signal(s.wanted, s.robot, self.case.start[0][s.driven], s.parts)
 
     def _motion(self, s: Settings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, qd, qdd of all joints on the reference, (steps + 1, n) each."""

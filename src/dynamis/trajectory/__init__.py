@@ -4,13 +4,14 @@ from .file import from_file
 from .fourier import Fourier, Sine, fourier, sine
 from .function import from_function
 from .path import line, time_optimal
-from .polynomial import Hermite, cubic, quintic, septic, trapezoid, via
-from .trajectory import Along, Sampled, State, Trajectory
+from .polynomial import Hermite, cubic, nonic, quintic, septic, trapezoid, via
+from .shaped import Shaped, zvd
+from .trajectory import Along, Derivatives, Sampled, State, Trajectory
 
 __all__ = [
-    "Along", "Fourier", "Hermite", "Sampled", "Sine", "State", "Trajectory", "cubic", "fourier",
-    "from_file", "from_function", "line", "quintic", "septic", "sine", "time_optimal", "trapezoid",
-    "via",
+    "Along", "Derivatives", "Fourier", "Hermite", "Sampled", "Shaped", "Sine", "State",
+    "Trajectory", "cubic", "fourier", "from_file", "from_function", "line", "nonic", "quintic",
+    "septic", "sine", "time_optimal", "trapezoid", "via", "zvd",
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from ..arguments import positive, strict
 from ..errors import OptionError, ShapeError
 from ..spatial.functions import MATH, Functions
 from .arguments import all_positive, numbers, vectors
-from .trajectory import Lists, Trajectory, by_derivative
+from .trajectory import FiveLists, Lists, Trajectory, by_derivative
 
 # a sine per joint
 
@@ -51,12 +51,18 @@ class Sine(Trajectory):
 
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
         """(q, qd, qdd) at one time, each a list of n scalars."""
+        q, qd, qdd, *_ = self.derivatives_at(t, fn)
+        return q, qd, qdd
+
+    def derivatives_at(self, t: Any, fn: Functions = MATH) -> FiveLists:
+        """(q, qd, qdd, jerk, snap) at one time, each a list of n scalars."""
         states = []
         rows = zip(self.center, self.amplitude, self.frequency, self.phase, strict=True)
         for center, amplitude, frequency, phase in rows:
             w = 2.0 * pi * frequency
             s, c = fn.sin(w * t + phase), fn.cos(w * t + phase)
-            states.append((center + amplitude * s, amplitude * w * c, -amplitude * w * w * s))
+            qd, qdd = amplitude * w * c, -amplitude * w * w * s
+            states.append((center + amplitude * s, qd, qdd, -w * w * qd, -w * w * qdd))
         return by_derivative(states)
 
 
@@ -91,16 +97,23 @@ class Fourier(Trajectory):
 
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
         """(q, qd, qdd) at one time, each a list of n scalars."""
+        q, qd, qdd, *_ = self.derivatives_at(t, fn)
+        return q, qd, qdd
+
+    def derivatives_at(self, t: Any, fn: Functions = MATH) -> FiveLists:
+        """(q, qd, qdd, jerk, snap) at one time, each a list of n scalars."""
         w = [2.0 * pi / self.period * h for h in self.harmonics]
         waves = [(x, fn.sin(x * t), fn.cos(x * t)) for x in w]
         states = []
         for q0, a, b in zip(self.q0, self.a.tolist(), self.b.tolist(), strict=True):
-            q, qd, qdd = q0, 0.0, 0.0
+            q, qd, qdd, jerk, snap = q0, 0.0, 0.0, 0.0, 0.0
             for ak, bk, (x, s, c) in zip(a, b, waves, strict=True):
                 q = q + ak / x * s - bk / x * c
                 qd = qd + ak * c + bk * s
                 qdd = qdd + bk * x * c - ak * x * s
-            states.append((q, qd, qdd))
+                jerk = jerk - (x * x) * (ak * c + bk * s)
+                snap = snap - (x * x) * (bk * x * c - ak * x * s)
+            states.append((q, qd, qdd, jerk, snap))
         return by_derivative(states)
 
 

@@ -1,4 +1,4 @@
-"""Piecewise polynomials: cubic, quintic and septic moves, trapezoids, splines through points."""
+"""Piecewise polynomials: cubic to nonic moves, trapezoids, splines through points."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from ..errors import OptionError, ShapeError
 from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
 from .arguments import all_positive, increasing, numbers, vectors
-from .trajectory import Lists, State, Trajectory
+from .trajectory import FiveLists, Lists, State, Trajectory
 
 # Motion through knots with given derivatives: two-point Hermite polynomials between them.
 #
@@ -22,21 +22,26 @@ from .trajectory import Lists, State, Trajectory
 #     B_j(u) = u^j (1 - u)^m sum_(i < m - j) binomial(m - 1 + i, i) u^i.
 #
 # The coefficients of B_j are whole numbers, so what is given at a knot comes out exactly, from
-# either side. Degree 2m - 1: cubic, quintic, septic. P. J. Davis, Interpolation and Approximation,
-# 1963.
+# either side. Degree 2m - 1: cubic, quintic, septic, nonic. P. J. Davis, Interpolation and
+# Approximation, 1963.
+
+
+SNAP = 4  # the highest derivative asked for
 
 
 def basis(m: int) -> list[list[tuple[float, ...]]]:
-    """B_j and its first two derivatives, [j][k], coefficients in rising powers."""
+    """B_j and its first four derivatives, [j][k], coefficients in rising powers."""
     rows = []
     for j in range(m):
         p = np.zeros(2 * m)
         for i in range(m - j):
             for k in range(m + 1):
                 p[i + j + k] += math.comb(m - 1 + i, i) * math.comb(m, k) * (-1) ** k
-        d1 = p[1:] * np.arange(1, len(p))
-        d2 = d1[1:] * np.arange(1, len(d1))
-        rows.append([tuple(c.tolist()) for c in (p, d1, d2)])
+        row = [p]
+        for _ in range(SNAP):
+            p = p[1:] * np.arange(1, len(p)) if len(p) > 1 else np.zeros(1)
+            row.append(p)
+        rows.append([tuple(c.tolist()) for c in row])
     return rows
 
 
@@ -80,6 +85,23 @@ class Hermite(Trajectory):
 
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
         """(q, qd, qdd) at one time, each a list of n scalars."""
+        return self._at(t, fn, 3)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether derivatives up to the fourth are given at its knots, so that none jumps."""
+        return self.m > SNAP
+
+    @property
+    def _roughness(self) -> str:
+        return f": of degree {2 * self.m - 1}, derivative {self.m} jumps at its knots"
+
+    def derivatives_at(self, t: Any, fn: Functions = MATH) -> FiveLists:
+        """(q, qd, qdd, jerk, snap) at one time, each a list of n scalars; degree 9 at least."""
+        return self._at(t, fn, 1 + SNAP) if self.smooth else super().derivatives_at(t, fn)
+
+    def _at(self, t: Any, fn: Functions, count: int) -> Any:
+        """Position and derivatives at one time, `count` lists."""
         inside = fn.min(fn.max(t, self.times[0]), self.duration)
         start, h, left, right = self.times[0], self._lengths[0], self._rows[0], self._rows[1]
         for k in range(1, len(self._lengths)):
@@ -90,7 +112,7 @@ class Hermite(Trajectory):
             right = _selected(later, self._rows[k + 1], right, fn)
         u = (inside - start) / h
         near, far = (
-            [[horner(row[k], x) for row in self._basis] for k in range(3)] for x in (u, 1.0 - u)
+            [[horner(row[k], x) for row in self._basis] for k in range(count)] for x in (u, 1.0 - u)
         )
         return self._resting(t, self._piece(near, far, h, left, right), fn)
 
@@ -136,7 +158,7 @@ class Hermite(Trajectory):
         m, h = self.m, np.array(self._lengths)
         powers = np.zeros((2 * m, 3, m, 1))
         for j, row in enumerate(self._basis):
-            for k, c in enumerate(row):
+            for k, c in enumerate(row[:3]):
                 powers[: len(c), k, j, 0] = c
         power = np.arange(m) - np.arange(3)[:, None]
         sign = np.where(power % 2, -1.0, 1.0)[..., None]
@@ -146,20 +168,20 @@ class Hermite(Trajectory):
         states = self._table.swapaxes(0, 1)
         return np.array(self.times[:-1]), h, states, powers, factors, divisors
 
-    def _piece(self, of_u: Any, of_v: Any, h: Any, left: Any, right: Any) -> Lists:
-        """q and two derivatives in time, from the scaled derivatives at both ends.
+    def _piece(self, of_u: Any, of_v: Any, h: Any, left: Any, right: Any) -> list[list[Any]]:
+        """q and derivatives in time, as many as of the basis, from scaled derivatives at both ends.
 
         `of_u[k][j]` is derivative k of B_j at u, `of_v` at v = 1 - u.
         """
         values: list[list[Any]] = []
-        for k in range(3):
+        for k in range(len(of_u)):
             near = [_times_power(w, h, j - k) for j, w in enumerate(of_u[k])]
             far = [_times_power(w, h, j - k) for j, w in enumerate(of_v[k])]
             far = [-w if (j + k) % 2 else w for j, w in enumerate(far)]
             # B_0(u) + B_0(v) = 1, kept to the last digit: a joint at rest stays so
             far[0] = 1.0 - near[0] if k == 0 else -near[0]
             values.append([self._blend(near, far, left, right, i, k) for i in range(len(left[0]))])
-        return values[0], values[1], values[2]
+        return values
 
     def _blend(self, near: Any, far: Any, left: Any, right: Any, i: int, k: int) -> Any:
         if k == 0:
@@ -170,14 +192,14 @@ class Hermite(Trajectory):
             total = total + near[j] * left[j][i] + far[j] * right[j][i]
         return total
 
-    def _resting(self, t: Any, lists: Lists, fn: Functions) -> Lists:
-        """No velocity and acceleration before the beginning and after the end."""
+    def _resting(self, t: Any, lists: list[list[Any]], fn: Functions) -> Any:
+        """No velocity and no other derivative before the beginning and after the end."""
         early, late = t < self.times[0], t > self.duration
         q, *rates = lists
-        qd, qdd = (
+        still = [
             [fn.select(early, 0.0, fn.select(late, 0.0, x)) for x in values] for values in rates
-        )
-        return q, qd, qdd
+        ]
+        return q, *still
 
 
 ONE_PIECE: tuple[Any, Any] = slice(0, 1), slice(1, 2)  # its knots, for any number of times
@@ -218,6 +240,18 @@ def septic(
 ) -> Hermite:  # fmt: skip
     """From q0 to q1 with given velocities, accelerations and jerks."""
     return _between(duration, q=(q0, q1), qd=(qd0, qd1), qdd=(qdd0, qdd1), qddd=(qddd0, qddd1))
+
+
+@strict
+def nonic(
+    q0: Any, q1: Any, duration: float, qd0: Any = 0, qd1: Any = 0, qdd0: Any = 0, qdd1: Any = 0,
+    qddd0: Any = 0, qddd1: Any = 0, qdddd0: Any = 0, qdddd1: Any = 0,
+) -> Hermite:  # fmt: skip
+    """From q0 to q1 with given derivatives up to the fourth, none of which jumps: elastic arms."""
+    return _between(
+        duration, q=(q0, q1), qd=(qd0, qd1), qdd=(qdd0, qdd1), qddd=(qddd0, qddd1),
+        qdddd=(qdddd0, qdddd1),
+    )  # fmt: skip
 
 
 def _between(duration: Any, **ends: tuple[Any, Any]) -> Hermite:

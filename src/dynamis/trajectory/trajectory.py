@@ -1,4 +1,4 @@
-"""The Trajectory: q, qd, qdd at any time."""
+"""The Trajectory: q, qd, qdd at any time, of smooth ones jerk and snap."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Lists = tuple[list[Any], list[Any], list[Any]]
+FiveLists = tuple[list[Any], list[Any], list[Any], list[Any], list[Any]]
 
 MOST = 100_000_000  # rows of a sampled trajectory
 LAST = 1e-9  # a last step shorter than this fraction of dt is the rounding of duration / dt
@@ -30,6 +31,16 @@ class State(NamedTuple):
     qdd: np.ndarray
 
 
+class Derivatives(NamedTuple):
+    """Position of every joint and its first four derivatives, (..., n) each."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    jerk: np.ndarray
+    snap: np.ndarray
+
+
 class Sampled(NamedTuple):
     """A trajectory at times t, (N,); q, qd and qdd are (N, n)."""
 
@@ -39,10 +50,9 @@ class Sampled(NamedTuple):
     qdd: np.ndarray
 
 
-def by_derivative(states: Sequence[tuple[Any, Any, Any]]) -> Lists:
-    """(q, qd, qdd) of every joint as three lists."""
-    q, qd, qdd = (list(values) for values in zip(*states, strict=True))
-    return q, qd, qdd
+def by_derivative(states: Sequence[tuple[Any, ...]]) -> Any:
+    """(q, qd, qdd, ...) of every joint as one list for each derivative."""
+    return tuple(list(values) for values in zip(*states, strict=True))
 
 
 @strict
@@ -67,9 +77,30 @@ class Trajectory(ABC):
         """(q, qd, qdd) at one time, each a list of n scalars."""
 
     @property
+    def smooth(self) -> bool:
+        """Whether it has four continuous derivatives: `derivatives` gives jerk and snap."""
+        return type(self).derivatives_at is not Trajectory.derivatives_at
+
+    def derivatives_at(self, t: Any, fn: Functions = MATH) -> FiveLists:
+        """(q, qd, qdd, jerk, snap) at one time, each a list of n scalars; refused by most."""
+        raise OptionError(
+            f"{self!r} has no jerk and snap{self._roughness}",
+            "take dy.trajectory.nonic(...), sine or fourier, or define derivatives_at(t, fn) in a "
+            "trajectory of your own",
+        )
+
+    _roughness = ""  # why it has none, for the error
+
+    @property
     def knots(self) -> tuple[float, ...]:
         """Times where one piece ends and the next begins, both ends included."""
         return 0.0, self.duration
+
+    def derivatives(self, t: Any) -> Derivatives:
+        """Derivatives at times t of any shape (...): .q to .snap of shape (..., n)."""
+        times = numbers(t, "t", "expected times in seconds, of any shape")
+        with np.errstate(all="ignore"):
+            return Derivatives(*self._stacked(self.derivatives_at(times, NUMPY), times))
 
     def __call__(self, t: Any) -> State:
         """State at times t of any shape (...): .q, .qd, .qdd of shape (..., n)."""
@@ -79,8 +110,12 @@ class Trajectory(ABC):
 
     def _over(self, times: np.ndarray) -> np.ndarray:
         """(q, qd, qdd) at times of any shape (...), (3, ..., n)."""
-        found = np.empty((3, *times.shape, self.n))
-        for k, values in enumerate(self.at(times, NUMPY)):
+        return self._stacked(self.at(times, NUMPY), times)
+
+    def _stacked(self, lists: Sequence[Sequence[Any]], times: np.ndarray) -> np.ndarray:
+        """Lists of values over times as one array, (lists, ..., n)."""
+        found = np.empty((len(lists), *times.shape, self.n))
+        for k, values in enumerate(lists):
             for i, value in enumerate(values):
                 found[k, ..., i] = value
         return found
@@ -194,6 +229,8 @@ def _followed(robot: "Robot", t: np.ndarray, drives: State) -> tuple[State, list
 # A path and the timing along it.
 #
 # q = p(s),  qd = p'(s) sd,  qdd = p''(s) sd^2 + p'(s) sdd
+# jerk = p''' sd^3 + 3 p'' sd sdd + p' sddd
+# snap = p'''' sd^4 + 6 p''' sd^2 sdd + p'' (3 sdd^2 + 4 sd sddd) + p' sdddd
 
 
 class Along(Trajectory):
@@ -217,6 +254,30 @@ class Along(Trajectory):
         q, p1, p2 = self.path.at(s, fn)
         qd = [a * sd for a in p1]
         return q, qd, [b * (sd * sd) + a * sdd for a, b in zip(p1, p2, strict=True)]
+
+    @property
+    def smooth(self) -> bool:
+        """Whether both path and timing are."""
+        return self.path.smooth and self.timing.smooth
+
+    def derivatives_at(self, t: Any, fn: Functions = MATH) -> FiveLists:
+        """(q, qd, qdd, jerk, snap) at one time, each a list of n scalars."""
+        (s,), (s1,), (s2,), (s3,), (s4,) = self.timing.derivatives_at(t, fn)
+        q, *rest = self.path.derivatives_at(s, fn)
+        square = s1 * s1
+        states = [
+            (
+                a * s1,
+                b * square + a * s2,
+                c * (square * s1) + 3.0 * b * (s1 * s2) + a * s3,
+                d * (square * square)
+                + 6.0 * c * (square * s2)
+                + b * (3.0 * (s2 * s2) + 4.0 * (s1 * s3))
+                + a * s4,
+            )
+            for a, b, c, d in zip(*rest, strict=True)
+        ]
+        return q, *by_derivative(states)
 
     def _over(self, times: np.ndarray) -> np.ndarray:
         s, sd, sdd = self.timing._over(times)

@@ -37,7 +37,7 @@ from ...export.export import model_hash, robot_file, vectors_of
 from ...files import write, write_folder
 from ...simulation.assembly import Assembly
 from ...simulation.simulator import Simulator
-from ..c_text import plain, start_text, stem_of
+from ..c_text import plain, refuse_jerk_from_outside, start_text, stem_of
 from ..export import notes_of
 from ..regenerate import SCRIPT, ingredients, options_of, repeatable
 from . import motors
@@ -297,6 +297,7 @@ def _arm_origin(
 
 def law_unit(law: Law, fmi: str) -> Unit:
     """The controller: measurement and reference in, torques and a status out, every sample."""
+    refuse_jerk_from_outside(law, "fmu")
     v, robot, kind = Variables(), law.robot, type(law.controller).__name__
     drives, home = robot.driven, [float(robot.home[k]) for k in robot.driven]
     q = v.add("q", robot, 0, "measured position", "input", drives, home)

@@ -63,7 +63,7 @@ int @STEM@_step(@STEM@_state *state, const @STEM@_measurement *measurement,
 @END@
 @IF INSIDE@
 @ELSE@
-    @T@ wanted[@N3@];
+    @T@ wanted[@NR@];
 @WANTED@
 @END@
     @STEM@_sample(state->x, measurement->q, measurement->qd, @IF SHORT_TIME@time@ELSE@@IF INSIDE@&reference->t@ELSE@wanted@END@@END@, torque,

@@ -23,6 +23,10 @@ typedef struct {
     @T@ q[@N@];
     @T@ qd[@N@];
     @T@ qdd[@N@];
+@IF SMOOTH@
+    @T@ jerk[@N@];
+    @T@ snap[@N@];
+@END@
 @END@
 } @STEM@_reference;
 

@@ -23,7 +23,7 @@ public:
         ::@STEM@_init(&state, &seen);
     }
 
-    [[nodiscard]] int step(const vector& q, const vector& qd, @IF INSIDE@double t@ELSE@const vector& q_d, const vector& qd_d, const vector& qdd_d@END@,
+    [[nodiscard]] int step(const vector& q, const vector& qd, @IF INSIDE@double t@ELSE@const vector& q_d, const vector& qd_d, const vector& qdd_d@IF SMOOTH@, const vector& jerk_d, const vector& snap_d@END@@END@,
         vector& torque) noexcept {
         const auto seen = measured(q, qd);
         ::@STEM@_reference wanted{};
@@ -33,6 +33,10 @@ public:
         for (::std::size_t i = 0; i < joints; i++) wanted.q[i] = q_d[i];
         for (::std::size_t i = 0; i < joints; i++) wanted.qd[i] = qd_d[i];
         for (::std::size_t i = 0; i < joints; i++) wanted.qdd[i] = qdd_d[i];
+@IF SMOOTH@
+        for (::std::size_t i = 0; i < joints; i++) wanted.jerk[i] = jerk_d[i];
+        for (::std::size_t i = 0; i < joints; i++) wanted.snap[i] = snap_d[i];
+@END@
 @END@
         return ::@STEM@_step(&state, &seen, &wanted, torque.data());
     }
