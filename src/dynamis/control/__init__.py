@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 from ..digest import keep_definitions
 from ..errors import did_you_mean
+from .board.board import Board
+from .board.devices import AnalogInput, AnalogOutput, Encoder, Potentiometer, Resolver
 from .computer import ControlLoop
 from .controller import Controller, Reference, Sample, second_order, third_order
 from .joint_space import ComputedTorque, FeedForward, JointPID, PointToPoint
@@ -16,15 +18,21 @@ from .slotine_li import SlotineLi
 from .task_space import Impedance, TaskSpace
 
 __all__ = [
+    "AnalogInput",
+    "AnalogOutput",
+    "Board",
     "ComputedTorque",
     "ControlLoop",
     "Controller",
+    "Encoder",
     "FeedForward",
     "Impedance",
     "JointPID",
     "MomentumObserver",
     "PointToPoint",
+    "Potentiometer",
     "Reference",
+    "Resolver",
     "Sample",
     "SingleJoint",
     "SlotineLi",
