@@ -117,6 +117,7 @@ def drives(joint):
         "voltage_limit": st.one_of(st.none(), above),
         "current_limit": st.one_of(st.none(), above),
         "current_bandwidth": st.one_of(st.just(1000.0), above),
+        "amplifier_gain": st.one_of(st.none(), above),
     }
     electric = st.builds(Drive, **common, gear=scalars, **circuit)
     if joint == "revolute":

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 from ..digest import keep_definitions
 from ..errors import did_you_mean
+from .board.board import Board
+from .board.devices import AnalogInput, AnalogOutput, Encoder, Potentiometer, Resolver
 from .computer import ControlLoop
 from .controller import (
     Controller,
@@ -27,9 +29,13 @@ from .state_feedback import StateFeedback
 from .task_space import Impedance, TaskSpace
 
 __all__ = [
+    "AnalogInput",
+    "AnalogOutput",
+    "Board",
     "ComputedTorque",
     "ControlLoop",
     "Controller",
+    "Encoder",
     "FeedForward",
     "FlatnessFeedForward",
     "Impedance",
@@ -39,7 +45,9 @@ __all__ = [
     "MotorPD",
     "Notch",
     "PointToPoint",
+    "Potentiometer",
     "Reference",
+    "Resolver",
     "Sample",
     "SingleJoint",
     "SlotineLi",

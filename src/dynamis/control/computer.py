@@ -1,7 +1,7 @@
 """The control computer: reads the sensors, runs the observer and the control law."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,13 @@ import numpy as np
 from ..arguments import checked, positive, strict
 from ..compile.arrays import numbers, one_sample
 from ..compile.service import Key
+from ..errors import OptionError
 from ..lazy import cached_property, once
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import Scalars
-from .controller import Controller, Sample, Values, code_key, reference_of, text_of
+from .board.hardware import Hardware
+from .board.program import BoardLaw
+from .controller import Controller, Reference, Sample, Values, code_key, reference_of, text_of
 from .law import Law
 from .observer import Observer
 from .sensors import Sensors
@@ -27,7 +30,8 @@ class ControlComputer:
     """A law and an observer at one sample time, with the sensors they read.
 
     Its state is lists of scalars by name: `measured_q`, `measured_qd`, the torques `computed` and
-    `observed`, then `computer.*`, `controller.*` and `observer.*`.
+    `observed`, then `computer.*`, `controller.*` and `observer.*`; with a board also `board.*`,
+    what its devices show and give, and `start.*`.
     """
 
     robot: "Robot"
@@ -38,9 +42,10 @@ class ControlComputer:
     @cached_property
     def _values(self) -> dict[str, Values]:
         """Everything it computes with: numbers of every part by name."""
+        law = self.law if self.board_law is None else self.board_law.inner
         return {
             "sensors": {"": self.sensors.constants(self.robot)},
-            "law": {} if self.law is None else self.law.gains,
+            "law": {} if law is None else law.gains,
             "observer": {} if self.observer is None else self.observer.gains(self.robot),
         }
 
@@ -62,7 +67,9 @@ class ControlComputer:
         """What decides the code; None if a user wrote a part of it."""
         parts = [code_key(self.sensors)]
         parts += [repr({k: len(v) for k, v in rows.items()}) for rows in self._values.values()]
-        if self.law is not None:
+        if self.board_law is not None:
+            parts += (None,) if self.board_law.key is None else self.board_law.key
+        elif self.law is not None:
             parts += (None,) if self.law.key is None else self.law.key
         if self.observer is not None:
             parts += [code_key(self.observer), text_of(self.observer.watched(self.robot))]
@@ -80,11 +87,35 @@ class ControlComputer:
 
         return found() if self.key is None else once(self.robot, self.key, found)
 
+    @cached_property
+    def board_law(self) -> BoardLaw | None:
+        """The law behind the board of the sensors, if they have one."""
+        board, law = self.sensors.board, self.law
+        if board is None:
+            return None
+        if law is None:
+            raise OptionError(
+                "sensors have a board, but nothing runs on the computer behind it",
+                "give a controller of dy.control",
+            )
+        hertz = self.sensors.velocity_filter
+        if hertz is not None:
+            law = replace(law, velocity="difference", velocity_filter=hertz)
+        return BoardLaw(law, board)
+
+    @cached_property
+    def _hardware(self) -> Hardware:
+        law = self.board_law
+        assert law is not None
+        return Hardware(law.board, law.channels)
+
     def start(
         self, q: Scalars, qd: Scalars, dt: Any, constants: Scalars, fn: Functions
     ) -> dict[str, list[Any]]:
         """State before the first sample."""
         numbers, still = self._named(constants), [0.0 * x for x in q]
+        if self.board_law is not None:
+            return self._board_start(q, qd, numbers, fn)
         state = dict(self.sensors.start(q, qd, dt, numbers["sensors"][""], fn))
         state["computed"] = still
         place = self.sensors.counted(q, numbers["sensors"][""], fn)
@@ -113,21 +144,70 @@ class ControlComputer:
     ) -> dict[str, list[Any]]:
         """The state after one sample of an arm at q, qd; `acted`: mean torque since the last."""
         numbers, new = self._named(constants), dict(x)
+        if self.board_law is not None:
+            return self._board_step(x, q, t, reference, noise, numbers, acted, dt, fn)
         new |= self.sensors.read(x, q, qd, noise, numbers["sensors"][""], dt, fn)
         q, qd = new["measured_q"], new["measured_qd"]
-        if self.observer is not None:
-            own = {k: v for k, v in x.items() if k.startswith("observer.")}
-            before = SimpleNamespace(**{k.removeprefix("observer."): v for k, v in own.items()})
-            gains = SimpleNamespace(**numbers["observer"])
-            sample = Sample(t, q, qd, gains, before, dt=dt, tau=acted)
-            new["observed"], after = self.observer._stepped(self.robot, sample, fn)
-            new |= {f"observer.{k}": v for k, v in after.items()}
+        new |= self._observed(x, q, qd, t, acted, numbers, dt, fn)
         if self.law is not None:
             state = {name: new[name] for name in self.law.slots}
             given = t, q, qd, reference, numbers["law"], dt
             new["computed"], after, status = self.law.stepped(state, *given, fn)
             new |= {**after, "computer.status": [status]}
         return new
+
+    def _observed(
+        self, x: Mapping[str, list[Any]], q: Scalars, qd: Scalars, t: Any, acted: Scalars,
+        numbers: dict[str, dict[str, list[Any]]], dt: Any, fn: Functions,
+    ) -> dict[str, list[Any]]:  # fmt: skip
+        """What the observer, if there is one, makes of a sample."""
+        if self.observer is None:
+            return {}
+        own = {k: v for k, v in x.items() if k.startswith("observer.")}
+        before = SimpleNamespace(**{k.removeprefix("observer."): v for k, v in own.items()})
+        sample = Sample(t, q, qd, SimpleNamespace(**numbers["observer"]), before, dt=dt, tau=acted)
+        found, after = self.observer._stepped(self.robot, sample, fn)
+        return {"observed": found, **{f"observer.{k}": v for k, v in after.items()}}
+
+    # with a board
+
+    def _board_start(
+        self, q: Scalars, qd: Scalars, numbers: dict[str, dict[str, list[Any]]], fn: Functions
+    ) -> dict[str, list[Any]]:
+        assert self.board_law is not None
+        still = [0.0 * a for a in q]
+        q = self.sensors.counted(q, numbers["sensors"][""], fn)  # with their zero errors
+        hardware = {f"board.{k}": v for k, v in self._hardware.started(q, fn).items()}
+        law = self.board_law.begun(numbers["law"], fn)
+        told = {f"board.{name}": still for name in ("codes", "volts")}
+        told |= {f"board.{name}": still[:1] for name in ("phase", "fault", "joint")}
+        state = {"measured_q": list(q), "measured_qd": list(qd), "computed": still,
+                 **hardware, **told, **law, "computer.status": still[:1]}  # fmt: skip
+        if self.observer is not None:
+            sample = Sample(0.0, list(q), list(qd), SimpleNamespace(**numbers["observer"]))
+            own = self.observer._begun(self.robot, sample, fn)
+            state |= {f"observer.{name}": v for name, v in own.items()} | {"observed": still}
+        return state
+
+    def _board_step(
+        self, x: Mapping[str, list[Any]], q: Scalars, t: Any, reference: Reference, noise: Scalars,
+        numbers: dict[str, dict[str, list[Any]]], acted: Scalars, dt: Any, fn: Functions,
+    ) -> dict[str, list[Any]]:  # fmt: skip
+        """The state after one sample: devices, the program, and what the amplifiers make of it."""
+        law = self.board_law
+        assert law is not None
+        own = {k.removeprefix("board."): v for k, v in x.items() if k.startswith("board.")}
+        q = self.sensors.counted(q, numbers["sensors"][""], fn)
+        readings, after = self._hardware.read(own, q, noise, fn)
+        state = {k: x[k] for k in law.slots}
+        answer, new = law.stepped(state, t, readings, reference, numbers["law"], dt, fn)
+        told = {"codes": answer.codes, "volts": answer.volts, "phase": [answer.phase],
+                "fault": [answer.fault], "joint": [answer.joint]}  # fmt: skip
+        found = {**x, **new, **{f"board.{k}": v for k, v in (after | told).items()}}
+        found |= {"measured_q": answer.q, "measured_qd": answer.qd}
+        found |= {"computed": self._hardware.torques(answer.volts)}
+        found |= {"computer.status": [answer.status]}
+        return found | self._observed(x, answer.q, answer.qd, t, acted, numbers, dt, fn)
 
 
 # the computer by itself, sample by sample on plain numbers, for a loop of one's own

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..arguments import SEEDS, checked, choice, positive, strict, whole
 from ..compile.arrays import numbers
-from ..errors import OptionError
+from ..errors import OptionError, shown
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars, plus
+from .board.board import Board
 from .random_numbers import POSITIONS, TORQUES, normal, uniform
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ class Sensors:
     `offset` (rad or m, one or one per joint) is the zero error of the encoders: what they show
     where the joint is at 0. Of elastic joints the encoders sit on the motors, `side="motor"`, or
     on the links, "link".
+
+    With a `board` (`dy.control.Board`) counters and converters measure instead, the controller runs
+    as its exported program does, from counts to codes, and its torques pass a D/A converter.
     """
 
     encoder: "Gain | None" = None
@@ -45,10 +49,14 @@ class Sensors:
     seed: int = 0
     offset: "Gain | None" = None
     side: str = "motor"
+    board: Board | None = None
 
     def __post_init__(self) -> None:
+        if self.board is not None:
+            self._refuse_beside_board()
         if self.velocity is None:
-            object.__setattr__(self, "velocity", "exact" if self.encoder is None else "difference")
+            exact = self.encoder is None and self.board is None
+            object.__setattr__(self, "velocity", "exact" if exact else "difference")
         choice(self.velocity, "velocity", VELOCITIES)
         choice(self.side, "side", SIDES)
         whole(self.seed, "seed", 0, SEEDS)
@@ -62,9 +70,26 @@ class Sensors:
                 'give an encoder, or velocity="difference"',
             )
 
+    def _refuse_beside_board(self) -> None:
+        """Refuse what a board measures in its own way."""
+        if not isinstance(self.board, Board):
+            raise OptionError(f"board is {shown(self.board)}, expected dy.control.Board(...)")
+        usual = {"encoder": None, "side": "motor", "position_noise": 0.0}
+        for name, value in usual.items():
+            if repr(getattr(self, name)) != repr(value):
+                raise OptionError(
+                    f"{name} is {shown(getattr(self, name))}, but a board measures",
+                    "its encoders, on the motors, and the noise of its potentiometers are "
+                    "in dy.control.Board(...)",
+                )
+        if self.velocity == "exact":
+            raise OptionError("velocity is 'exact', but a board counts", "leave velocity out")
+
     @property
     def noisy(self) -> bool:
         """Whether positions carry noise."""
+        if self.board is not None:
+            return any(pot.noise > 0.0 for pot in self.board.potentiometers or ())
         return self._has("position_noise")
 
     @property
@@ -82,7 +107,11 @@ class Sensors:
     def noise(self, stream: int, first: int, count: int, arm: int, n: int) -> np.ndarray:
         """Noise of `count` samples from `first` on, (count, n), of positions or torques."""
         names = {POSITIONS: "position_noise", TORQUES: "torque_noise"}
-        deviation = numbers(getattr(self, names[stream]), names[stream], "expected numbers")
+        if stream == POSITIONS and self.board is not None:
+            pots = self.board.of_joints("potentiometers", n)
+            deviation = np.array([0.0 if pot is None else pot.noise for pot in pots])
+        else:
+            deviation = numbers(getattr(self, names[stream]), names[stream], "expected numbers")
         drawn = normal(uniform(self.seed, stream, first, count, 2 * n, arm))
         return deviation * drawn[:, ::2]  # two numbers to a joint
 
@@ -96,6 +125,7 @@ class Sensors:
                 self.velocity_filter is None,
                 self.noisy,
                 *([] if self.offset is None else ["offset"]),
+                *([] if self.board is None else [self.board]),
             )
         )
 

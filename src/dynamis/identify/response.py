@@ -103,9 +103,7 @@ def _segments(logs: Sequence[Log]) -> tuple[int, np.ndarray]:
     return size, np.fft.rfftfreq(size, 1.0 / logs[0].rate)
 
 
-def _averaged(
-    logs: Sequence[Log], size: int, model: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _averaged(logs: Sequence[Log], size: int, model: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Responses to the own torque and their coherence, (2, F, n); `model` is (2, F, n, n)."""
     n = logs[0].n
     others, diagonal = model * (1.0 - np.eye(n)), np.einsum("kfii->kfi", model)
@@ -117,9 +115,7 @@ def _averaged(
         assert log.motor is not None
         signals = log.tau, np.gradient(log.motor, log.step, axis=0), log.motor - log.q
         for first in range(0, len(log) - size + 1, size // 2):
-            u, *y = (
-                np.fft.rfft(window * _level(x[first : first + size]), axis=0) for x in signals
-            )
+            u, *y = (np.fft.rfft(window * _level(x[first : first + size]), axis=0) for x in signals)
             y[0] *= _differenced(np.fft.rfftfreq(size, log.step), log.step)[:, None]
             theirs = np.einsum("kfij,fj->kfi", others, u)
             alone = np.stack(y) - theirs

@@ -150,6 +150,7 @@ class Circuit(NamedTuple):
     voltage_limit: Any
     current_limit: Any
     bandwidth: Any  # of the current loop, rad/s
+    amplifier_gain: Any = None  # A/V
 
 
 class Motor(NamedTuple):

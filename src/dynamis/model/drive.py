@@ -38,7 +38,9 @@ class Drive:
     when simulated: torque K i from the current i, voltage R i + L di/dt + K w at motor speed w,
     held within `current_limit` (A) and `voltage_limit` (V) to either side. With an `inductance` L
     (H) the amplifier's current loop follows at `current_bandwidth` (rad/s); without, at once.
-    A motor without `torque_constant` is an ideal source of torque within `limits`.
+    A motor without `torque_constant` is an ideal source of torque within `limits`. What a control
+    computer with converters (`dy.control.Board`) asks its amplifier for is `amplifier_gain` (A/V)
+    times the volts of its D/A converter.
 
     With a `stiffness` K the joint is elastic when simulated: link position q and motor position th
     (in units of the joint, motor angle / gear) differ by d = th - q, and the gear transmits
@@ -78,6 +80,9 @@ class Drive:
     current_bandwidth: Annotated[
         Scalar, Circuit("of the current loop", "rad/s", label="current loop")
     ] = 1000.0
+    amplifier_gain: Annotated[
+        Scalar | None, Circuit("current per volt of a D/A converter", "A/V")
+    ] = None
     stiffness: Annotated[
         Scalar | None,
         About("of gear and shaft; without it the joint is rigid", "{stiffness}", above=0.0,

@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING
 from ..lazy import later
 
 if TYPE_CHECKING:
+    from ..control.board.program import BoardLaw
     from ..control.law import Law
     from .cost import controller_cost
     from .export import export_controller
     from .fmu.export import export_fmu
     from .loop.plant import run_plant
 
-__all__ = ["Law", "controller_cost", "export_controller", "export_fmu", "run_plant"]
+__all__ = ["BoardLaw", "Law", "controller_cost", "export_controller", "export_fmu", "run_plant"]
 
 WHERE = {
-    "Law": ".control.law", "controller_cost": "cost", "export_controller": "export",
-    "export_fmu": "fmu.export", "run_plant": "loop.plant",
+    "BoardLaw": ".control.board.program", "Law": ".control.law", "controller_cost": "cost",
+    "export_controller": "export", "export_fmu": "fmu.export", "run_plant": "loop.plant",
 }  # fmt: skip
 __getattr__ = later(__name__, WHERE)

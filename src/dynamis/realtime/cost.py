@@ -19,10 +19,12 @@ import numpy as np
 from .. import templates
 from ..arguments import checked, choice, text
 from ..compile.arrays import checked_dtype
+from ..control.board.program import BoardLaw
 from ..control.controller import Controller
 from ..control.law import Law
 from ..errors import FileError, OptionError
 from ..tables import markdown_table
+from . import board_text
 from .c_text import TRIGS, header, source, stem_of
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ class ControllerCost:
 
 @checked
 def controller_cost(
-    exported: Law | Controller | str | Path | None = None,
+    exported: Law | BoardLaw | Controller | str | Path | None = None,
     robot: "Robot | None" = None,
     sample_time: float = 0.005,
     *,
@@ -118,7 +120,7 @@ def controller_cost(
     flags: Sequence[str] = FLAGS,
     compiler: str = "gcc",
 ) -> ControllerCost:
-    """Cost of a controller on its robot, of a `Law`, or of a folder that `export_controller` wrote.
+    """Cost of a controller on its robot, of a `Law` or `BoardLaw`, or of an exported folder.
 
     A folder has its own dtype and trig; a Law its robot and sample time, and more options. Needs
     gcc (or clang, as `compiler`) and objdump; valgrind counts instructions; arm-none-eabi-gcc adds
@@ -134,7 +136,14 @@ def controller_cost(
             raise OptionError(f"the cost of a controller is measured with {tool}, not found here")
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
-        if isinstance(exported, Law):
+        if isinstance(exported, BoardLaw):
+            folder, stem = work, stem_of(exported.law)
+            notes = [f"{type(exported.law.controller).__name__}: {exported.program().cost}."]
+            made = board_text.header(exported, notes, "codes")
+            (work / f"{stem}.h").write_text(made, "utf-8")
+            made = board_text.source(exported, notes, trig, "codes")
+            (work / f"{stem}.c").write_text(made, "utf-8")
+        elif isinstance(exported, Law):
             folder, stem = work, stem_of(exported)
             notes = [f"{type(exported.controller).__name__}: {exported.program().cost}."]
             (work / f"{stem}.h").write_text(header(exported, notes, dtype), "utf-8")
@@ -154,7 +163,7 @@ def controller_cost(
         return ControllerCost(stem, found[0] if found else "", counts, tuple(rows))
 
 
-def _asked(given: Any, robot: Any, sample_time: float) -> Law | Path:
+def _asked(given: Any, robot: Any, sample_time: float) -> Law | BoardLaw | Path:
     if isinstance(given, Controller):
         if robot is None:
             raise OptionError(
@@ -162,7 +171,7 @@ def _asked(given: Any, robot: Any, sample_time: float) -> Law | Path:
                 "controller_cost(controller, robot, sample_time)",
             )
         return Law(given, robot, sample_time)
-    if not isinstance(given, (Law, str, Path)):
+    if not isinstance(given, (Law, BoardLaw, str, Path)):
         what = "nothing" if given is None else repr(given)
         raise OptionError(
             f"{what} was given, expected a controller of dy.control with its robot, a Law, or a "
@@ -170,9 +179,9 @@ def _asked(given: Any, robot: Any, sample_time: float) -> Law | Path:
             "controller_cost(controller, robot, sample_time)",
         )
     if robot is not None:
-        what = "Law" if isinstance(given, Law) else "folder"
+        what = "folder" if isinstance(given, (str, Path)) else type(given).__name__
         raise OptionError(f"robot is {robot!r}, but a {what} has its own", "leave robot out")
-    return given if isinstance(given, Law) else Path(given)
+    return Path(given) if isinstance(given, (str, Path)) else given
 
 
 def _stem(folder: Path) -> str:
@@ -239,6 +248,14 @@ def hostile_samples(width: int, dtype: str, count: int = SAMPLES) -> np.ndarray:
     return np.concatenate([*rows, bits.view(kind)])
 
 
+def _hostile_counts(width: int, count: int) -> np.ndarray:
+    """Readings of counters and converters: near each other, then anything."""
+    rng = np.random.default_rng(SEED)
+    near = rng.integers(0, 4096, (count, width)) + np.arange(count)[:, None]
+    far = rng.integers(0, 2**32, (count, width), dtype=np.uint64)
+    return np.where(np.arange(count)[:, None] % 8 < 5, near, far).astype(np.uint32)
+
+
 def _counts(
     folder: Path, stem: str, text: str, work: Path, compiler: str, flags: Sequence[str]
 ) -> tuple[int, ...]:
@@ -250,10 +267,13 @@ def _counts(
     n = int(found[1])
     rows = 5 if " snap[" in text else 3  # of the reference
     kind = "float64" if " double t;" in text else dtype  # time may have more digits than the rest
-    parts = [hostile_samples(2 * n, dtype), hostile_samples(1 if " t;" in text else rows * n, kind)]
+    counts = " uint32_t tick;" in text
+    wanted = hostile_samples(1 if " t;" in text else rows * n, kind)
+    parts = [_hostile_counts(1 + 4 * n, len(wanted)) if counts else hostile_samples(2 * n, dtype)]
+    parts.append(wanted)
     rows = [b"".join(part.tobytes() for part in row) for row in zip(*parts, strict=True)]
     (work / "samples.bin").write_bytes(b"".join(rows))
-    given = {"STEM": stem, "UP": stem.upper(), "COUNT": len(rows)}
+    given = {"STEM": stem, "UP": stem.upper(), "COUNT": len(rows), "COUNTS": counts}
     (work / "drive.c").write_text(templates.filled(__package__, "cost.c", **given), "utf-8")
     program, files = work / "drive", [work / "drive.c", work / "x86-64.o"]  # of `_compiled`
     _run([compiler, *flags, f"-I{folder}", *map(str, files), "-lm", "-o", str(program)])

@@ -11,6 +11,7 @@ import numpy as np
 from .. import templates
 from ..arguments import checked, choice, formerly, positive, robot_second
 from ..compile.arrays import checked_dtype
+from ..control.board.program import BoardLaw
 from ..control.damping import mobilities, shaking
 from ..control.law import AUTO, LATCH, NO_LIMIT, Law
 from ..control.observer import Observer, ObserverStep
@@ -27,7 +28,7 @@ from ..export.export import UNIT, model_hash, vectors_of
 from ..files import write_folder
 from ..spatial.functions import MATH
 from ..trajectory.trajectory import Along, Trajectory
-from . import c_text, ros2
+from . import board_text, c_text, ros2
 from .c_text import GRID, RIGID, SPAN, TRIGS, plain, stem_of
 from .loop import udp
 from .regenerate import again, fields, ingredients, options_of, spelt
@@ -111,6 +112,9 @@ def export_controller(
     trig: str = "libm",
     target: str = "c",
     fmi: str = "3.0",
+    inputs: str = "radians",
+    outputs: str = "torque",
+    board: Any = None,
     overwrite: bool = False,
 ) -> list[Path]:
     """Write a controller as C99: one `init`, one `step(state, measurement, reference, torque)`.
@@ -127,10 +131,16 @@ def export_controller(
     "casadi" (functions init and step), "fmu" (a co-simulation unit of FMI `fmi`) or "ros2" (a
     package with a ros2_control plugin around the C). All files are written or none; those that
     dynamis did not write are replaced only with `overwrite`.
+
+    With `inputs="counts"` it reads counters and A/D codes of a `board` (`dy.control.Board`, or its
+    TOML file), finds where the arm is, and gives "volts" or "codes" of D/A converters as `outputs`;
+    velocities are differences then. `dy.simulate(sensors=dy.Sensors(board=...))` runs the same.
     """
     kind = checked_dtype(dtype).name
     _refuse_options(target, trig, kind)
+    behind = board_text.board_of(inputs, outputs, board, target, kind)
     _refuse_others(controller)
+    velocity = velocity if behind is None else "difference"  # counts have none
     law = Law(
         controller, robot, sample_time, reference, velocity, velocity_filter, limit, safe,
         safe_damping, ramp, latch, jump,
@@ -148,7 +158,22 @@ def export_controller(
 
         path = folder / f"{stem_of(law)}.fmu"
         return [export_fmu(robot, path, fmi, overwrite=overwrite, law=law)]
+    if behind is not None:
+        return write_folder(folder, _board_files(BoardLaw(law, behind), trig, outputs), overwrite)
     return write_folder(folder, _files(law, kind, trig, target), overwrite)
+
+
+def _board_files(law: BoardLaw, trig: str, outputs: str) -> dict[str, str]:
+    """File name -> text, of a law behind a board."""
+    own = law.law
+    stem = stem_of(own)
+    more = {"inputs": "counts", "outputs": outputs}
+    notes = notes_of(own, "float64", trig, more=more, program=law.program())
+    told = {**options_of(own), "trig": trig, **more}
+    given = {"REMARKS": remarks(notes), "STEM": stem, "LIBM": trig != "own", "FLAGS": FLAGS}
+    builds = {x: templates.filled(__package__, x, **given, LOOP=False) for x in BUILDS}
+    beside = ingredients(own, stem, told, notes, board=True)
+    return {**board_text.files(law, notes, trig, outputs, builds), **beside}
 
 
 def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
@@ -162,6 +187,7 @@ def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
         programs = {"init": law.start_program(), "step": law.program()}
         return {**WRITERS[target](stem, programs, notes, dtype), **beside}
     given = {"REMARKS": remarks(notes), "STEM": stem, "LIBM": trig != "own", "FLAGS": FLAGS}
+    given["LOOP"] = True
     return {
         f"{stem}.h": c_text.header(law, notes, dtype),
         f"{stem}.hpp": c_text.cpp_header(law, notes, dtype),
@@ -261,14 +287,20 @@ def _growth(law: Law) -> Growth | None:
     return growth(law, *gains_at(law, q), sampled_arm(robot, q, h).arm)
 
 
-def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
-    """What a reader of the generated code must know: where it comes from, how to make it again."""
+def notes_of(
+    law: Law, dtype: str, trig: str, target: str = "c", more: Mapping[str, Any] | None = None,
+    program: Any = None,
+) -> list[str]:  # fmt: skip
+    """What a reader of the generated code must know: where it comes from, how to make it again.
+
+    `more` options and another `program` are those of a law behind a board.
+    """
     from .. import __version__
 
     models = [model_hash(x.chain)[:16] for x in (law.controller.model or law.robot, law.robot)]
-    program = law.program()
+    program = program or law.program()
     told = {"reference": law.reference, **options_of(law)}
-    told |= {"dtype": dtype, "trig": trig, "target": target}
+    told |= {"dtype": dtype, "trig": trig, "target": target, **(more or {})}
     kind = type(law.controller).__name__
     given = fields(law.controller) if dataclasses.is_dataclass(law.controller) else {}
     linked = "nothing linked." if trig == "own" else "elementary functions of <math.h>."

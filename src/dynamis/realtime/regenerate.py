@@ -56,9 +56,12 @@ def fields(block: Any) -> dict[str, Any]:
 
 
 def ingredients(
-    law: Law, stem: str, options: Mapping[str, Any], notes: Sequence[str]
+    law: Law, stem: str, options: Mapping[str, Any], notes: Sequence[str], board: bool = False
 ) -> dict[str, str]:
-    """File name -> text: robot, model, trajectory, and the script; each says whence it is."""
+    """File name -> text: robot, model, trajectory, and the script; each says whence it is.
+
+    `board`: a board lies beside them.
+    """
     files = {f"{stem}_robot.toml": robot_file(law.robot.model, notes)}
     model = law.controller.model
     if model is not None and model is not law.robot:
@@ -67,12 +70,13 @@ def ingredients(
         return files
     if law.reference is not None:
         files[f"{stem}_reference.json"] = reference_text(law.reference, notes) or ""
-    return {**files, SCRIPT: _script(law, stem, files, options, notes)}
+    return {**files, SCRIPT: _script(law, stem, files, options, notes, board)}
 
 
 def _script(
-    law: Law, stem: str, files: Mapping[str, str], options: Mapping[str, Any], notes: Sequence[str]
-) -> str:
+    law: Law, stem: str, files: Mapping[str, str], options: Mapping[str, Any],
+    notes: Sequence[str], board: bool,
+) -> str:  # fmt: skip
     from .. import __version__
 
     given = {name: spelt(value) for name, value in fields(law.controller).items()}
@@ -90,6 +94,7 @@ def _script(
         STEM=stem,
         MODEL=model,
         INSIDE=law.reference is not None,
+        BOARD=board,
         KIND=type(law.controller).__name__,
         GIVEN="\n".join(f"    {name}={word}," for name, word in given.items()),
         TOLD="\n".join(f"    {name}={word}," for name, word in told.items()),

@@ -139,6 +139,7 @@ def spectrum_chart(log: Log, processing: Processing) -> tuple[str, list[ChartSer
     panel = Panel(drawn, "power of q, of its peak", 14.0, (LOWEST, 3.0), log=True)
     return chart("", "frequency, Hz", panel, log=True), drawn
 
+
 LOOP = (
     ChartSeries("measured", [], [], "dots", INK),
     ChartSeries("model with memory", [], []),

@@ -145,6 +145,7 @@ class DriveFields(TypedDict, total=False):
     voltage_limit: Quantity | None
     current_limit: Quantity | None
     current_bandwidth: Quantity
+    amplifier_gain: Quantity | None
     stiffness: Quantity | None
     damping: Quantity
     hardening: Quantity

@@ -303,7 +303,8 @@ def _circuit(
             what = f"has drive.{name} {value:g}"
             yield Finding("error", where, what, "give a number above 0, or leave it out")
     if drive.torque_constant is None:
-        idle = [f"drive.{x}" for x in ("resistance", "inductance", "current_limit") if given[x]]
+        words = ("resistance", "inductance", "current_limit", "amplifier_gain")
+        idle = [f"drive.{x}" for x in words if given[x]]
         if idle:
             what = f"has {' and '.join(idle)} but no drive.torque_constant: they do nothing"
             yield Finding("warning", where, what, "give torque_constant in N m/A")

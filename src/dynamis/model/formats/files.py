@@ -246,11 +246,12 @@ def read_toml(path: str | Path, laws: Laws = NO_LAWS) -> Model:
 def model_from_toml(given: str | bytes, where: str = "TOML", laws: Laws = NO_LAWS) -> Model:
     """The model described by TOML text; `where` starts every error message."""
     with located(where):
-        text = given if isinstance(given, str) else _decoded(given)
+        text = given if isinstance(given, str) else decoded(given)
         return model_from_table(parsed_toml(text), laws)
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """The text of a file."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
