@@ -198,7 +198,7 @@ def test_auto_tries_what_the_log_and_the_robot_allow():
     cold, warm = ({x.name for x in chosen_among(ROBOT, heated)} for heated in (False, True))
     assert warm - cold == {"thermal"}
     without = {name for name, model in FRICTIONS.items() if not model.has_memory}
-    assert without - warm == {"described"}  # for laws of one's own
+    assert without - warm == {"described", "dahl", "lugre"}  # of one's own; of bristles
 
 
 def test_friction_that_drives_in_one_direction_is_not_physical():

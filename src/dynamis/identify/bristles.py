@@ -38,7 +38,6 @@ UNSURE = 0.5  # of the stiffness: with the scatter over blocks
 SURELY = 3.0  # standard deviations of a torque at rest or a damping that is no chance
 ALIKE = 3.0  # rows of the filtered torque whose noise counts as one
 RIDGE = 1e-12
-CHANGED = 0.01  # of a constant: estimators that change it more fit once more
 
 
 def with_bristles(
@@ -65,12 +64,16 @@ def with_bristles(
     return sought, None if np.isnan(fixed).all() else fixed
 
 
-def changed(before: Unknowns, x: np.ndarray) -> bool:
-    """Whether unknowns x have other bristles than those that they are linearised at."""
-    old, new = (_table(u.history.bent.points) for u in (before, before.linearised_at(x)))
-    size = np.maximum(np.abs(old), 0.1 * np.abs(old[:, :1]))  # of torques at rest
-    size[:, 2:] = np.maximum(np.abs(old[:, 2:]), 1e-300)
-    return bool((np.abs(new - old) > CHANGED * size).any())
+def held_bristles(sought: Unknowns, known: np.ndarray | None) -> np.ndarray:
+    """What is known, and the constants of bristles but for Coulomb torques as linearised, (m,)."""
+    bent, held = (
+        sought.history.bent,
+        np.full(len(sought), np.nan) if known is None else known.copy(),
+    )
+    values = _table(bent.points)[bent.of, bent.slope]
+    constants = bent.slope != OF_BRISTLES.index("coulomb")
+    held[bent.unknowns[constants]] = values[constants]
+    return held
 
 
 FEW = 3.0  # rows per turn within which bristles bend: fewer do not show how

@@ -56,7 +56,8 @@ class FrictionModel:
     (`dy.Memory`). `bristle_stiffness`, `bristle_damping`, `stribeck` (the torque at rest beyond
     Coulomb's) and `stribeck_velocity` are those of law "lugre", linearised where the log decides,
     or at the `bristles` of a joint. With `law` None every joint keeps the law it has, one of the
-    user's own too, whose linear constants are sought, and the radii it has.
+    user's own too, whose linear constants are sought, as are those of bristles, and the radii it
+    has.
     """
 
     name: str
@@ -89,7 +90,7 @@ class FrictionModel:
     @property
     def speed(self) -> float:
         """The velocity within which friction changes its sign; bristles know no such velocity."""
-        if self.has_bristles:
+        if self.law == "lugre":
             return 0.0
         return self.constants["velocity"] if self.law == "smooth" else SPEED
 
@@ -126,8 +127,11 @@ class FrictionModel:
         """With `law` None: the columns that the robot's own friction has besides."""
         sided = any(isinstance(link.friction.viscous, tuple) for link in robot.model.links)
         memory = any(link.friction.memory is not None for link in robot.model.links)
+        bent = any(link.friction.law == "lugre" for link in robot.model.links)
+        bent &= not robot.model.closures and robot.model.gear_matrix is None
         shown = {"viscous-": sided, "load": robot.rubs_under_load, "memory": memory}
-        more = [column for column, has in shown.items() if has]
+        shown |= dict.fromkeys(BRISTLE_COLUMNS, bent)
+        more = [column for column, has in shown.items() if has and column not in self.columns]
         return self if self.law is not None else replace(self, columns=(*self.columns, *more))
 
     @checked

@@ -18,6 +18,7 @@ from .processing import ESTIMATED, Processing, carried_over, checked_logs, prepa
 from .repeats import MOSTLY, repeated
 from .unknowns import passive_joints, unknowns
 from .verdict.diagnose import (
+    constants_kept,
     diagnose,
     excerpt,
     laws_replaced,
@@ -66,9 +67,11 @@ def identify(
     (viscous friction by direction), "grotjahn", "loaded" (friction grows with the torque that the
     joint transmits), "loaded-grotjahn", "described" (the law that each joint has, one of your own
     too), "thermal" (viscous friction by temperature, which the log holds: see
-    `Log.with_temperature`), or "auto": the simplest of those whose error on blocks of time left out
-    in turn is within 5 % of the least. The log decides so too on cut-off, source of the velocities,
-    a short delay of the torque and rotors, unless they are given: see `estimate.choices`.
+    `Log.with_temperature`), "memory" (elements that stretch before they slip), "lugre" and "dahl"
+    (bristles that bend: their stiffness, of "lugre" damping and Stribeck's law too), or "auto": the
+    simplest, but for bristles, whose error on blocks of time left out in turn is within 5 % of the
+    least. The log decides so too on cut-off, source of the velocities, a short delay of the torque
+    and rotors, unless they are given: see `estimate.choices`.
     `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", "feasible" (only
     physically consistent arms; `prior` weighs, in rows of data, the distance to the described
     robot, for every link or by link name), or "robust-feasible" (rows far out count less).
@@ -182,6 +185,7 @@ def _identified(
         *findings,
         *reading_findings(logs, findings),
         *laws_replaced(robot, sought),
+        *constants_kept(robot, sought),
         *([] if decided.choices else velocities_replaced(logs, plan.asked, fit.processing)),
     ]
 

@@ -13,7 +13,7 @@ from ..logs.log import Log
 from ..model.check.finding import Finding
 from ..model.spring import Spring
 from ..progress import Stage
-from .bristles import bristle_findings, changed, with_bristles
+from .bristles import bristle_findings, held_bristles, with_bristles
 from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
 from .estimators import FitProblem, Found, estimator_named, with_bounds
 from .frictions import SLOW, friction_named
@@ -193,16 +193,13 @@ class Plan:
         )
         known = self._described(sought) if slow is None else slow.known
         sought, known = with_bounds(*with_bristles(sought, motions, known), motions)
-        for again in (True, False):
-            info = information(motions, sought, known=known)
-            own = np.asarray(sought.robot.parameters.values, dtype=float)
-            problem = FitProblem(motions, sought, info, self.prior, own, known)
-            self.tell(f"fitted by {self.estimator}")
-            found = estimator_named(self.estimator)(problem)
-            there = completed(found.solution.x, known)
-            if not (again and changed(sought, there)):
-                break
-            sought = sought.linearised_at(there)
+        info = information(motions, sought, known=known)
+        own = np.asarray(sought.robot.parameters.values, dtype=float)
+        problem = FitProblem(motions, sought, info, self.prior, own, known)
+        self.tell(f"fitted by {self.estimator}")
+        found = estimator_named(self.estimator)(problem)
+        if sought.history.bent.points:
+            found = self._with_bristles_kept(problem, found)
         self.shown(self.shown.done + FIT)
         solution = replace(found.solution, x=completed(found.solution.x, known))
         # as the robot that is handed over computes it
@@ -211,6 +208,19 @@ class Plan:
         of = [k for k, (pieces, _) in enumerate(prepared) for _ in pieces]
         return Fit(replace(problem, unknowns=sought), found, chosen, slow, of)
 
+    def _with_bristles_kept(self, problem: FitProblem, found: Found) -> Found:
+        """The unknowns with the constants of bristles where the search left them.
+
+        Columns are their slopes there, which other estimators would follow too far; covariances
+        are those of all unknowns together.
+        """
+        held = held_bristles(problem.unknowns, problem.known)
+        info = information(problem.motions, problem.unknowns, known=held)
+        again = estimator_named(self.estimator)(replace(problem, info=info, known=held))
+        x = completed(again.solution.x, held)
+        solution = replace(found.solution, x=x, sigma=again.solution.sigma)
+        return replace(found, solution=solution, full=again.full)
+
     def _for_slow(self, processing: Processing) -> Processing:
         """Slow logs are filtered as their own motion says."""
         return replace(processing, cutoff=self.asked.cutoff)
@@ -218,7 +228,8 @@ class Plan:
     def decided(self, logs: Sequence[Log]) -> tuple["Plan", Decided]:
         """The plan with what these logs decide, of what the caller left open."""
         some_torque(logs)
-        model = None if is_word(self.friction, ("auto",)) else friction_named(self.friction)
+        auto = is_word(self.friction, ("auto",))
+        model = None if auto else friction_named(self.friction).described_by(self.robot)
         bent = model is not None and model.has_bristles and not model.bristles
         found = self._search(logs, LIKE_BRISTLES if bent else self.friction, self.rotors)
         if bent:  # once more with the bristles that show now: without, they look like a delay

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DynamisError, counted
+from ...errors import DynamisError, counted, worded
 from ...ik.driven import Motion, assembly
 from ...logs.checks import faults, without_spikes
 from ...logs.log import Log, interpolated
 from ...logs.units import sign_option
 from ...model.check.finding import Finding
+from ...model.law import UserLaw
 from ..information import Information, condition, triangle, weighted
 from ..processing import Processing, Samples, lowpass, resting
 from ..unknowns import Unknowns
@@ -390,6 +391,36 @@ def torque_size(robot: "Robot", rows: Excerpt, unknowns: Unknowns) -> Iterator[F
     elif not 1.0 / OUT_OF_SCALE < b / a < OUT_OF_SCALE:
         what = f"the torques are {b / a:.3g} times what the robot as described needs"
         yield Finding("error", "torques", what, "check their unit, or the robot's masses")
+
+
+def constants_kept(robot: "Robot", unknowns: Unknowns) -> Iterator[Finding]:
+    """Constants of laws of one's own that are no parameters, by name."""
+    laws: dict[tuple[str, str], list[str]] = {}
+    for link in robot.model.links if unknowns.friction.law is None else ():
+        if link.friction.own is not None and link.joint_name is not None:
+            said = _kept_constants("friction law", link.friction.own)
+            laws.setdefault(said, []).append(link.joint_name)
+    for law in robot.model.loads:
+        laws.setdefault(_kept_constants("load", law), [])
+    for (what, why), joints in laws.items():
+        if what:
+            remedy = "give their values; constants that multiply the torque are sought"
+            yield Finding(
+                "note", "friction" if joints else "load", f"{what} {why}", remedy, tuple(joints)
+            )
+
+
+def _kept_constants(kind: str, law: UserLaw) -> tuple[str, str]:
+    """What of a law keeps its value, and why; nothing, if all are sought."""
+    kept = [name for name, _ in law.constants if name not in law.linear]
+    if not kept:
+        return "", ""
+    what = f"of {kind} {law.name!r} {worded(map(repr, kept))} stay as described:"
+    if law.states is None:
+        return what, "the torque is not linear in them"
+    states = worded(map(repr, law.states.names))
+    why = "the torque is not linear in them, or the rate takes them; the fit has the states"
+    return what, f"{why} ({states}) where `steady` puts them"
 
 
 def laws_replaced(robot: "Robot", unknowns: Unknowns) -> Iterator[Finding]:
