@@ -25,6 +25,7 @@ SUGAR = {
     ("compile.libraries", "jax"),
     ("export.export", "realtime"),
     ("excite.excitation", "plots"),
+    ("identify.estimate", "plots"),
     ("identify.estimate", "report"),
     ("simulation.run", "plots"),
     ("study.study", "plots"),
