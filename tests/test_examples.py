@@ -29,6 +29,7 @@ PICTURES = {
     "23_elastic_joint": ("23_elastic_joint.png",),
     "24_backlash": ("24_backlash.png",),
     "25_hysteresis": ("25_hysteresis.png",),
+    "26_arm_that_rings": ("26_arm_that_rings.png",),
 }
 
 
@@ -202,6 +203,23 @@ def elastic_joint(said):
     assert link > 2.0 * motor > 0.0
 
 
+def arm_that_rings(said):
+    def of(law):
+        """rms and swing with the right model, then with the wrong one."""
+        rms, swing, *_, wrong_rms, wrong_swing = line(said, f"{law}:")
+        return rms, swing, wrong_rms, wrong_swing
+
+    rigid, flat, states = (
+        of(x) for x in ("rigid feed-forward", "flatness          ", "state feedback    ")
+    )
+    assert rigid[0] == pytest.approx(14.0, rel=0.1)
+    assert flat[0] < 0.3 and states[0] < 0.2 and states[1] < 0.1
+    assert flat[2] < rigid[2] and states[2] < 0.8 * flat[2] and states[3] < 0.2 * flat[3]
+    *_, unshaped = line(said, "unshaped: lasts")
+    *_, shaped = line(said, "shaped: lasts")
+    assert unshaped > 1.0 and shaped < 0.3
+
+
 def backlash(said):
     assert line(said, "without play: after 20 s within")[0] < 1e-9
     exact = {  # period (s), amplitude (mrad), of a loop without delay and steps cut at the teeth
@@ -248,6 +266,7 @@ FIGURES = {
     "23_elastic_joint": elastic_joint,
     "24_backlash": backlash,
     "25_hysteresis": hysteresis,
+    "26_arm_that_rings": arm_that_rings,
 }
 
 
