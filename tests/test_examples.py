@@ -30,6 +30,7 @@ PICTURES = {
     "24_backlash": ("24_backlash.png",),
     "25_hysteresis": ("25_hysteresis.png",),
     "26_arm_that_rings": ("26_arm_that_rings.png",),
+    "27_lab_computer": ("27_lab_computer.png",),
 }
 
 
@@ -245,6 +246,20 @@ def hysteresis(said):
     assert follows < 0.25 < 10.0 < blind
 
 
+def lab_computer(said):
+    (found,), (searched,), (gone,) = (
+        line(said, x)[:1] for x in ("potentiometers", "index pulses", "approach")
+    )
+    assert found == pytest.approx(0.075) and 0.3 < searched < 1.7 and 1.0 < gone < 10.0
+    published = line(said, "published, RMS")
+    rms = {x: line(said, f"{x}, RMS") for x in ("trajectory", "with integral")}
+    assert all(a < b for a, b in zip(rms["trajectory"], published, strict=True))
+    assert all(5 * a < b for a, b in zip(rms["with integral"], rms["trajectory"], strict=True))
+    if "no C compiler" not in said:
+        assert "self-test: passed: 254 samples, codes within 0" in said
+        assert line(said, "one cycle from counts to codes:")[0] > 0  # the machine's matter
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -267,6 +282,7 @@ FIGURES = {
     "24_backlash": backlash,
     "25_hysteresis": hysteresis,
     "26_arm_that_rings": arm_that_rings,
+    "27_lab_computer": lab_computer,
 }
 
 

@@ -22,13 +22,13 @@ def arm(gears=GEARS, **drive):
 
 ENCODERS = (
     control.Encoder(counts=4000, bits=16, index=137, zero=0.01),
-    control.Encoder(counts=1000, bits=16, index=5, direction=-1),
+    control.Encoder(counts=1000, bits=12, index=5, direction=-1),
 )
 POTENTIOMETER = control.Potentiometer(range=(-2.8, 2.8), volts=(0.5, 4.5), noise=2e-3)
 
 
 def board(**others):
-    """Counters of 16 bits, potentiometers with noise, converters of 12 bits."""
+    """Counters of 16 and 12 bits, potentiometers with noise, converters of 12 bits."""
     given = {"encoders": ENCODERS, "potentiometers": POTENTIOMETER,
              "inputs": control.AnalogInput(bits=12, range=(0, 5))}  # fmt: skip
     return control.Board(**{**given, **others})

@@ -170,7 +170,7 @@ def settings(robot: "Robot", options: Options) -> Settings:
         tableau=tableau,
         law=law,
         function=function,
-        sensors=_sensors(options.sensors, robot),
+        sensors=_sensors(options, robot),
         wanted=None,
         **_forces(options, robot),
         **sampling,
@@ -231,9 +231,26 @@ def _of_drives(robot: "Robot", torque: Force) -> Force:
     return rows
 
 
-def _sensors(given: Sensors | None, robot: "Robot") -> Sensors:
+def _refuse_beside_board(options: Options) -> None:
+    """Refuse what a computer that counts cannot do: count in single precision, run Python."""
+    if options.dtype == "float32":
+        raise OptionError(
+            "dtype is float32, but the sensors have a board: its counts need float64",
+            "leave dtype out",
+        )
+    if options.controller is None or not isinstance(options.controller, (Controller, Law)):
+        raise OptionError(
+            "sensors have a board, but nothing runs on the computer behind it",
+            "give a controller of dy.control",
+        )
+
+
+def _sensors(options: Options, robot: "Robot") -> Sensors:
     """The sensors; exact ones where none were given."""
+    given = options.sensors
     sensors = Sensors() if given is None else given
+    if sensors.board is not None:
+        _refuse_beside_board(options)
     for noise in ("torque_noise", "position_noise"):
         finite(np.array(per_joint(getattr(sensors, noise), noise, robot)), noise, OptionError)
     return sensors

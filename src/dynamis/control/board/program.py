@@ -150,10 +150,11 @@ class BoardLaw:
         runs = good * (status == 0.0)
         mine = {k: [fn.select(runs > 0.0, a, b) for a, b in zip(after[k], move[k], strict=True)]
                 for k in after}  # fmt: skip
-        was_latched = x["computer.bad"][0] >= float(self.law.latch)
-        fault = fn.select(
-            worst > 0.0, worst, fn.select(status > 0.0, LAW, MISSED * (read.missed > 0.0))
-        )
+        latch = float(self.law.latch)
+        was_latched = x["computer.bad"][0] >= latch
+        quiet = fn.select(read.missed > 0.0, MISSED, 0.0)
+        quiet = fn.select((status > 0.0) * (read.missed < latch), LAW, quiet)
+        fault = fn.select(worst > 0.0, worst, quiet)
         fault = fn.select(was_latched, own["fault"][0], fault)
         joint = fn.select(was_latched, own["joint"][0], joint)
         state = {**read.state, **mine, "fault": [fault], "joint": [joint]}

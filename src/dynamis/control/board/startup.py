@@ -2,7 +2,7 @@
 
 COARSE     potentiometers are read some times while the arm is held where they say it is
 INDEX      every motor turns slowly until the index pulse tells its place within the turn
-APPROACH   the arm goes to its reference, on a quintic that also takes over its velocity
+APPROACH   the arm goes to its reference, always between where it was and where that is
 RUNNING    the reference itself
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...spatial.functions import Functions
+from ...spatial.vectors import less
 from ..controller import Reference
 from .board import Board
 from .wiring import Channel
@@ -27,8 +28,8 @@ Names = Mapping[str, list[Any]]
 
 def started(n: int) -> dict[str, list[Any]]:
     """The state before the first sample."""
-    each = ("place", "rate", "way", "travel", "gap", "gap_rate")
-    return {**{name: [0.0] * n for name in each}, **{k: [0.0] for k in ("phase", "gone", "pace")}}
+    each = ("place", "rate", "way", "travel")
+    return {**{name: [0.0] * n for name in each}, "phase": [COARSE], "gone": [0.0], "pace": [1.0]}
 
 
 def phase_after(x: Names, full: Any, known: Sequence[Any], fine: Any, fn: Functions) -> Any:
@@ -57,8 +58,8 @@ def moved(
     """The reference of this sample, the state after it, and which index pulses are missing."""
     after, rows, missing = {name: list(x[name]) for name in x}, ([], [], []), []
     entered = (phase == APPROACH) * (x["phase"][0] == INDEX)
-    gaps, gap_rates = _gaps(x, entered, wanted, fn)
-    pace = fn.select(entered, _pace(gaps, channels, board, dt, fn), x["pace"][0])
+    away = less(wanted.q, x["place"])
+    pace = fn.select(entered, _pace(away, channels, board, dt, fn), x["pace"][0])
     u = fn.select(entered, 0.0, x["gone"][0])
     for i, c in enumerate(channels):
         turn = abs(c.scale) * c.counts
@@ -72,7 +73,7 @@ def moved(
         place = x["place"][i] + dt * rate
         travel = x["travel"][i] + abs(dt * rate)
         missing.append((known[i] <= 0.0) * (travel > TURNS * turn))
-        approach = _blended(wanted, i, gaps[i], gap_rates[i], u, pace, dt)
+        approach = _blended(wanted, i, place, u, pace / dt)
         own = place, rate, change / dt
         for row, late, early, end in zip(rows, approach, own, wanted, strict=True):
             row.append(
@@ -80,45 +81,30 @@ def moved(
             )
         for name, value in (("place", place), ("rate", rate), ("way", way), ("travel", travel)):
             after[name][i] = value
-    after |= {"gap": gaps, "gap_rate": gap_rates, "pace": [pace], "phase": [phase]}
+    after |= {"pace": [pace], "phase": [phase]}
     after["gone"] = [fn.select(phase == APPROACH, u + pace, x["gone"][0])]
     return Reference(*rows), after, missing
 
 
-def _gaps(x: Names, entered: Any, wanted: Reference, fn: Functions) -> tuple[list[Any], list[Any]]:
-    """How far the reference is from where the arm is held, and how fast, when it sets out."""
-    pairs = zip(wanted.q, x["place"], x["gap"], strict=True)
-    gaps = [fn.select(entered, a - b, old) for a, b, old in pairs]
-    rates = [fn.select(entered, v, old) for v, old in zip(wanted.qd, x["gap_rate"], strict=True)]
-    return gaps, rates
-
-
 def _pace(
-    gaps: Sequence[Any], channels: Sequence[Channel], board: Board, dt: Any, fn: Functions
+    away: Sequence[Any], channels: Sequence[Channel], board: Board, dt: Any, fn: Functions
 ) -> Any:
     """The share of an approach that a sample takes."""
     longest: Any = SHORTEST
-    for gap, c in zip(gaps, channels, strict=True):
+    for way, c in zip(away, channels, strict=True):
         speed = abs(c.scale) * c.counts * board.approach_speed
-        longest = fn.max(longest, abs(gap) * (STEEPEST / speed))
+        longest = fn.max(longest, abs(way) * (STEEPEST / speed))
     return dt / longest
 
 
-def _blended(
-    wanted: Reference, i: int, gap: Any, gap_rate: Any, u: Any, pace: Any, dt: Any
-) -> tuple[Any, Any, Any]:
-    """The reference less what is left of its gap: 1 -> 0 with rest at both ends, and its rate."""
-    per = pace / dt  # du/dt
-    lasts = dt / pace
-    s = 1.0 - u * u * u * (10.0 - u * (15.0 - 6.0 * u))
-    sd = -30.0 * u * u * (1.0 - u * (2.0 - u))
-    sdd = -60.0 * u * (1.0 - u * (3.0 - 2.0 * u))
-    r = u - u * u * u * (6.0 - u * (8.0 - 3.0 * u))
-    rd = 1.0 - u * u * (18.0 - u * (32.0 - 15.0 * u))
-    rdd = -u * (36.0 - u * (96.0 - 60.0 * u))
-    way = gap_rate * lasts
-    return (
-        wanted.q[i] - gap * s - way * r,
-        wanted.qd[i] - per * (gap * sd + way * rd),
-        wanted.qdd[i] - per * per * (gap * sdd + way * rdd),
-    )
+def _blended(wanted: Reference, i: int, place: Any, u: Any, per: Any) -> tuple[Any, Any, Any]:
+    """Between a place and the reference, a share w(u) of the way; `per` is du/dt.
+
+    w goes from 0 to 1 with rest at both ends, so the joint stays between the two.
+    """
+    w = u * u * u * (10.0 - u * (15.0 - 6.0 * u))
+    wd = per * (30.0 * u * u * (1.0 - u * (2.0 - u)))
+    wdd = per * per * (60.0 * u * (1.0 - u * (3.0 - 2.0 * u)))
+    q, qd, qdd = (row[i] for row in wanted)
+    away = q - place
+    return place + w * away, w * qd + wd * away, w * qdd + 2.0 * wd * qd + wdd * away

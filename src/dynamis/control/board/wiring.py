@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 FASTEST = 100.0  # turns a second: what a motor is taken to reach, unless `jump` says
+SLOWEST = 50.0  # and what it must be allowed to
+SAFE = 0.45  # of a counter, in a sample
 SPREAD = 6.0  # standard deviations that a reading may be off
 SURE = 0.4  # of a motor turn: how far a start by potentiometer may be off
 LEAST = 2  # counts
@@ -79,11 +81,12 @@ def channels(
         scale = encoder.direction * math.tau / (encoder.counts * motor.gear)
         absolute = isinstance(encoder, Resolver)
         modulus = float(encoder.counts if absolute else 2**encoder.bits)
-        far = FASTEST * sample_time * encoder.counts if jumps is None else jumps[i] / abs(scale)
-        if not far < 0.5 * modulus:
+        usual = FASTEST * sample_time * encoder.counts
+        far = min(usual, SAFE * modulus) if jumps is None else jumps[i] / abs(scale)
+        if not far < 0.5 * modulus or (jumps is None and far < SLOWEST / FASTEST * usual):
             raise OptionError(
                 f"the counter of joint {name!r} wraps every {modulus:g} counts, and its motor may "
-                f"turn {far:.4g} in a sample: which way is lost, expected less than half",
+                f"turn {max(far, usual):.4g} in a sample, expected less than half: which way is lost",
                 "sample faster, give a counter with more bits, or jump= (rad or m in a sample)",
             )
         most = min(_reach(output), math.inf if circuit.current_limit is None
