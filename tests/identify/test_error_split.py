@@ -140,3 +140,22 @@ def test_the_figure_is_the_same_everywhere():
     assert found.held_out is not None
     for said in (found.headline, repr(found), found.verdict.reason, str(found.held_out)):
         assert figure in said
+
+
+def test_the_models_part_scatters_over_the_time():
+    """An error in one part of the time is unsure, one that goes on throughout is sure."""
+    everywhere = error_split(compared(slow_wave(1.0)), CUTOFF, SLOW)
+    once = error_split(
+        compared(lambda rng, t, q, qd: slow_wave(1.0)(rng, t, q, qd) * (t < 8.0)[:, None]),
+        CUTOFF, SLOW,
+    )  # fmt: skip
+    for split in (everywhere, once):
+        np.testing.assert_allclose(split.model_blocks.sum(axis=0), split.model_squares, rtol=0.02)
+    assert (everywhere.sure_model_squares > 0.75 * everywhere.model_squares).all()
+    assert (once.sure_model_squares < 0.1 * once.model_squares).all()
+    assert everywhere.sure_model > 0.85 * everywhere.model and once.sure_model < 0.3 * once.model
+    both = together([everywhere, once])
+    assert both.model_blocks is None and both.sure_model == both.model
+    deviation = np.sqrt(5.0 * once.model_blocks.var(axis=0, ddof=1))  # of a sum of five
+    expected = np.maximum(once.model_squares - deviation, 0.0)
+    np.testing.assert_allclose(once.sure_model_squares, expected, rtol=1e-12)

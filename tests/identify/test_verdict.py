@@ -400,6 +400,20 @@ def test_a_part_held_out_is_of_another_fit():
         assert {x.level for x in found.joints.values()} <= {"good", "doubtful", "not seen"}
 
 
+@pytest.mark.parametrize(
+    "blocks, refitted, level",
+    [([1, 1, 1, 1, 1], True, "doubtful"), ([0, 0, 5, 0, 0], True, "good"),
+     ([0, 0, 5, 0, 0], False, "doubtful")],
+)  # fmt: skip
+def test_what_a_short_part_held_out_misses_counts_as_far_as_it_is_sure(blocks, refitted, level):
+    """By chance a little of it is hard to predict; a log of its own counts as it is."""
+    check = missed((10, 1), model=(1, 0.3))
+    parts = np.array(blocks)[:, None] / 5.0 * check.split.model_squares
+    check = replace(check, split=replace(check.split, model_blocks=parts), refitted=refitted)
+    found = compared(verdict([], ["a", "b"], FITTED), [check], check, np.zeros(2))
+    assert found.level == found.joints["b"].level == level
+
+
 def test_comparisons_make_no_verdict_better():
     worst = Finding("error", "columns", "swapped", "swap them", ("b",))
     first = verdict([worst], ["a", "b"], FITTED)

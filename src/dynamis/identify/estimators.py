@@ -172,7 +172,13 @@ def with_loads(
     for _ in range(ROUNDS):
         wanted = replace(wanted, rigid=x)
         x = fit()
-        absurd = loads[(x[loads] < 0.0) | (x[loads] > LARGEST_LOAD)]
+        absurd = absurd_loads(wanted, x)
         fixed[absurd] = 0.0
         x[absurd] = 0.0
     return replace(wanted, rigid=x), None if np.isnan(fixed).all() else fixed
+
+
+def absurd_loads(unknowns: Unknowns, x: np.ndarray) -> np.ndarray:
+    """Indices of friction under load that no gear has: it helps, or eats more than a third."""
+    loads = unknowns.of_kind("load")
+    return loads[(x[loads] < 0.0) | (x[loads] > LARGEST_LOAD)]

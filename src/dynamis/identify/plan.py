@@ -15,7 +15,7 @@ from ..model.spring import Spring
 from ..progress import Stage
 from .bristles import bristle_findings, held_bristles, with_bristles
 from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
-from .estimators import FitProblem, Found, estimator_named, with_bounds
+from .estimators import FitProblem, Found, absurd_loads, estimator_named, with_bounds
 from .frictions import SLOW, friction_named
 from .information import (
     Information,
@@ -28,6 +28,7 @@ from .scatter import Widened, by_kind, fitted_scatter, widened
 from .search import Decided, Search
 from .two_step import SlowPart, slow_estimate, total_covariance
 from .unknowns import RIGID, Unknowns, unknowns
+from .verdict.described import as_described
 from .verdict.diagnose import (
     POOR,
     Excerpt,
@@ -52,7 +53,6 @@ from .verdict.diagnose import (
 )
 from .verdict.findings import by_importance
 from .verdict.trials import (
-    as_described,
     best_tilt,
     confirmed_driving,
     offsets_of_springs,
@@ -193,13 +193,11 @@ class Plan:
         )
         known = self._described(sought) if slow is None else slow.known
         sought, known = with_bounds(*with_bristles(sought, motions, known), motions)
-        info = information(motions, sought, known=known)
-        own = np.asarray(sought.robot.parameters.values, dtype=float)
-        problem = FitProblem(motions, sought, info, self.prior, own, known)
         self.tell(f"fitted by {self.estimator}")
-        found = estimator_named(self.estimator)(problem)
+        problem, found = self._estimated(motions, sought, known)
         if sought.history.bent.points:
             found = self._with_bristles_kept(problem, found)
+        known = problem.known
         self.shown(self.shown.done + FIT)
         solution = replace(found.solution, x=completed(found.solution.x, known))
         # as the robot that is handed over computes it
@@ -220,6 +218,25 @@ class Plan:
         x = completed(again.solution.x, held)
         solution = replace(found.solution, x=x, sigma=again.solution.sigma)
         return replace(found, solution=solution, full=again.full)
+
+    def _estimated(
+        self, motions: Sequence[Samples], sought: Unknowns, known: np.ndarray | None
+    ) -> tuple[FitProblem, Found]:
+        """What the estimator finds; friction under load that no gear has is zero, as `with_loads`.
+
+        The estimator may find more than least squares did, where bodies are bound.
+        """
+        own = np.asarray(sought.robot.parameters.values, dtype=float)
+        while True:
+            info = information(motions, sought, known=known)
+            problem = FitProblem(motions, sought, info, self.prior, own, known)
+            found = estimator_named(self.estimator)(problem)
+            absurd = absurd_loads(sought, completed(found.solution.x, known))
+            absurd = absurd if known is None else absurd[np.isnan(known[absurd])]
+            if not len(absurd):
+                return problem, found
+            known = np.full(len(sought), np.nan) if known is None else known.copy()
+            known[absurd] = 0.0
 
     def _for_slow(self, processing: Processing) -> Processing:
         """Slow logs are filtered as their own motion says."""
@@ -324,7 +341,7 @@ class Plan:
         covariance = weighted(fit.found.info).covariance if bound else fit.noise_covariance
         driving = [*driving_friction(sought, x, covariance, rows)]
         wrong = any(f.level != "note" for f in readings)
-        described = [] if wrong else [*as_described(robot, rows)]
+        described = [] if wrong else [*as_described(sought, rows)]
         if wrong or driving or poor or described:
             tilt = best_tilt(sought, rows)
             readings = [*other_reading(robot, sought, rows, gravity, tilt)]

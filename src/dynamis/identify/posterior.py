@@ -21,7 +21,8 @@ from ..errors import ShapeError
 from ..model.model import Model
 from ..model.parameters import coulomb_pairs
 from ..spatial.functions import Functions
-from .feasible import SIZE, beside_bodies, links_of, physical, pseudo_inertias, signs
+from .bodies import bodies_like, body_deviations, ten_of
+from .feasible import beside_bodies, links_of, pseudo_inertias, signs
 from .unknowns import LEAST_VISCOUS, RIGID
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 # the prior: what is known of an arm before any data
 BODY = 0.5  # relative deviation of a link's mass and of every second moment of it
-THICK = 0.1  # of a link's own second moment: what a body without thickness gets for its prior
-SMALL = 0.03  # of the largest radius of gyration: that of a link without any
-LIGHT = 0.01  # of the heaviest link: the mass of a link without any
 SLOW = 0.1  # of the fastest joint's speed: that of a joint that did not move
 EXACT = 1e-8  # of the prior's deviation: what is known better stays as it is
 
@@ -315,15 +313,12 @@ def _prior(
     links, pairs = len(robot.model.links), dict(coulomb_pairs(robot.model))
     columns, inside = [], theta.copy()
     if bounds.links:
-        for i, P in enumerate(_reference([links_of(x, links) for x in bodies])):
+        for i, P in enumerate(bodies_like([links_of(x, links) for x in bodies])):
             here = slice(10 * i, 10 * i + 10)
-            inside[here] = _ten(P)
-            R = np.linalg.cholesky(P)
-            for a, b in zip(*np.tril_indices(4), strict=True):
-                E = np.zeros((4, 4))
-                E[a, b] = E[b, a] = 1.0 if a == b else np.sqrt(0.5)  # as in every direction
+            inside[here] = ten_of(P)
+            for deviation in body_deviations(P).T:
                 column = np.zeros(len(theta))
-                column[here] = BODY * _ten(R @ E @ R.T)
+                column[here] = BODY * deviation
                 columns.append(column)
     sizes = _sizes(estimate, inside)
     for k in _beside(estimate, bounds.links):
@@ -335,34 +330,6 @@ def _prior(
         if k in bounds.above and theta[k] < 0.1 * column[k]:
             inside[k] = 0.1 * column[k]
     return Prior(np.array(columns).T.reshape(len(theta), -1), _tied(robot.model, inside))
-
-
-def _ten(P: np.ndarray) -> np.ndarray:
-    """The ten parameters of a pseudo-inertia."""
-    (xx, xy, xz, hx), (_, yy, yz, hy), (_, _, zz, hz), (*_, m) = P
-    return np.array([m, hx, hy, hz, yy + zz, -xy, xx + zz, -xz, -yz, xx + yy])
-
-
-def _reference(given: list[np.ndarray]) -> np.ndarray:
-    """Pseudo-inertias of bodies like those given (links, 10), none without mass or thickness.
-
-    Bodies that cannot exist do not count, unless there is no other.
-    """
-    heaviest = max(float(x[:, 0].max()) for x in given)
-    heaviest = heaviest if heaviest > 0.0 else 1.0
-    found = []
-    for i in range(len(given[0])):
-        possible = [x[i] for x in given if x[i][0] > 0.0 and physical(x[i])]
-        P = np.mean([pseudo_inertias(x) for x in possible or [x[i] for x in given]], axis=0)
-        P[3, 3] = max(P[3, 3], LIGHT * heaviest)
-        about = P[:3, :3] - np.outer(P[:3, 3], P[:3, 3]) / P[3, 3]  # the centre of mass
-        values, axes = np.linalg.eigh(about)
-        found.append((P, np.maximum(values, 0.0), axes))
-    largest = max(SIZE * SIZE * SMALL, *(v.sum() / P[3, 3] for P, v, _ in found))
-    for P, values, axes in found:
-        least = THICK / 3.0 * values.sum() + SMALL * SMALL * largest * P[3, 3]
-        P[:3, :3] = (axes * (values + least)) @ axes.T + np.outer(P[:3, 3], P[:3, 3]) / P[3, 3]
-    return np.array([P for P, *_ in found])
 
 
 def _sizes(estimate: "Estimate", theta: np.ndarray) -> dict[int, float]:

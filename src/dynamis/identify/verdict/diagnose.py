@@ -468,7 +468,10 @@ def other_reading(
         return gain(then) > LIKELIER and bool((then < LESS * now).any())
 
     said = f"differs by {100 * gravity:.0f} % from the description"
-    tried = _arrangements(unknowns, rows, tau, joints)
+    tried = [
+        (x.misfits(unknowns, t), change, who)
+        for x, t, change, who in arrangements(rows, tau, joints)
+    ]
     arranged, change, who = max(tried, key=lambda x: gain(x[0]))
     turned, joint, angle = now, 0, 0.0
     if not (far_better(arranged) and fine(arranged)):  # else nothing is left to explain
@@ -493,7 +496,7 @@ def other_reading(
         yield Finding("warning", "gravity", what, remedy, (joints[joint],))
     elif far_better(arranged):
         what = f"with {change} {_fall(now, arranged, joints)}"
-        yield Finding("error", "columns", what, _repair(change, who, joints), who)
+        yield Finding("error", "columns", what, repair(change, who, joints), who)
     elif gravity > DIFFERENT:
         remedy = "check the zeros of the joints, the base's orientation and the robot's masses"
         yield Finding("warning", "gravity", f"gravity as found {said}", remedy)
@@ -509,7 +512,7 @@ TURNED = {  # what is of the other sign -> quantities of the log that turn it ar
 }
 
 
-def _repair(change: str, who: Sequence[str], joints: Sequence[str]) -> str:
+def repair(change: str, who: Sequence[str], joints: Sequence[str]) -> str:
     """What to do about columns that fit better changed; signs by the option of `read_log`."""
     for words, quantities in TURNED.items():
         if change.startswith(words):
@@ -531,26 +534,26 @@ def _fall(now: np.ndarray, then: np.ndarray, joints: Sequence[str]) -> str:
     return f"the error of {joints[j]} falls from {a:.0f} to {b:.0f} %"
 
 
-def _arrangements(
-    unknowns: Unknowns, rows: Excerpt, tau: np.ndarray, joints: Sequence[str]
-) -> Iterator[tuple[np.ndarray, str, tuple[str, ...]]]:
-    """Misfits (n,), what was changed, and of which joints."""
+def arrangements(
+    rows: Excerpt, tau: np.ndarray, joints: Sequence[str]
+) -> Iterator[tuple[Excerpt, np.ndarray, str, tuple[str, ...]]]:
+    """Rows and torques with columns in other places or of other signs: what changed, of whom."""
     n = len(joints)
     for i, j in combinations(range(n), 2):
         order = np.arange(n)
         order[[i, j]] = j, i
         who, other = (joints[i], joints[j]), rows.arranged(order, 1.0)
         pair = " and ".join(who)
-        yield rows.misfits(unknowns, tau[:, order]), f"the torques of {pair} swapped", who
-        yield other.misfits(unknowns, tau), f"the positions of {pair} swapped", who
-        yield other.misfits(unknowns, tau[:, order]), f"all columns of {pair} swapped", who
+        yield rows, tau[:, order], f"the torques of {pair} swapped", who
+        yield other, tau, f"the positions of {pair} swapped", who
+        yield other, tau[:, order], f"all columns of {pair} swapped", who
     for i, name in enumerate(joints):
         signs = np.where(np.arange(n) == i, -1.0, 1.0)
         other = rows.arranged(np.arange(n), signs)
         turned, who = tau * signs, (name,)
-        yield rows.misfits(unknowns, turned), f"the sign of the torque of {name} changed", who
-        yield other.misfits(unknowns, tau), f"the sign of the motion of {name} changed", who
-        yield other.misfits(unknowns, turned), f"the axis of {name} reversed", who
+        yield rows, turned, f"the sign of the torque of {name} changed", who
+        yield other, tau, f"the sign of the motion of {name} changed", who
+        yield other, turned, f"the axis of {name} reversed", who
 
 
 def _with_springs(
@@ -649,6 +652,7 @@ def worse_with_other_signs(unknowns: Unknowns, rows: Excerpt) -> list[bool]:
 
 DELAYS = np.arange(-0.1, 0.1001, 0.005)  # s, of the torque against the motion, that are tried
 DELAYED = 0.015  # s, and a step of the log: less is not questioned
+ALIKE = 0.4  # of the delay: that of either half differs by less
 GAIN = 0.95  # of the misfit is left at most once a real delay is taken into account
 
 
@@ -678,13 +682,13 @@ def torque_delay(unknowns: Unknowns, rows: Excerpt) -> tuple[float, float]:
 
 
 def late_torque(unknowns: Unknowns, rows: Excerpt, step: float) -> Iterator[Finding]:
-    """A torque that follows the motion late, or comes before it: both halves of the rows say so."""
+    """A torque that follows the motion late, or comes before it: by as much in both halves."""
     delay, left = torque_delay(unknowns, rows)
     if abs(delay) < DELAYED or abs(delay) < step or left > GAIN:
         return
     half, end = len(rows.q) // 2, len(rows.q)
     halves = [torque_delay(unknowns, rows.part(*k))[0] for k in ((0, half), (half, end))]
-    if min(np.sign(delay) * np.array(halves)) > 0.5 * abs(delay):
+    if np.abs(np.array(halves) - delay).max() < ALIKE * abs(delay):
         late = "late" if delay > 0.0 else "early"
         least = "at least " if abs(delay) > 0.99 * DELAYS[-1] else ""
         what = f"the torque comes {least}{1e3 * abs(delay):.0f} ms {late} against the positions"

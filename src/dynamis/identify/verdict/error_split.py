@@ -12,7 +12,7 @@ have there is noise, and white noise goes on below it:
 (each over |tau|^2; rest^2 and model^2 are at least 0, and noise^2 is then what remains).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from ..processing import GUARD
 if TYPE_CHECKING:
     from ..estimate import Validation
 
+BLOCKS = 5  # of the time, that show how the model's part scatters
 FEWEST = 30  # moving rows that show a noise
 NO_FILTER = 0.49  # of the sampling rate: a cut-off above filters nothing
 ORDER = 4  # of the filter, in each direction
@@ -40,6 +41,7 @@ class ErrorSplit:
 
     `error`, `noise`, `model` and `rest` are of all joints, next to the norm of all torques; their
     squares add: error^2 = noise^2 + model^2 + rest^2. `shares` has them joint by joint.
+    `model_blocks` (BLOCKS, n) are the model's squares in parts of the time, if they are known.
     """
 
     joint_names: tuple[str, ...]
@@ -49,6 +51,24 @@ class ErrorSplit:
     noise_squares: np.ndarray
     model_squares: np.ndarray
     rest_squares: np.ndarray
+    model_blocks: np.ndarray | None = None
+
+    @property
+    def sure_model_squares(self) -> np.ndarray:
+        """The model's squares less their standard deviation by the scatter over parts, (n,)."""
+        return self._less_scatter(self.model_squares, lambda x: x)
+
+    @property
+    def sure_model(self) -> float:
+        """The part of the error that the model leaves, its square less a standard deviation."""
+        sure = self._less_scatter(self.model_squares.sum(), lambda x: x.sum(axis=1))
+        return float(np.sqrt(sure / max(float(self.torque_squares.sum()), 1e-300)))
+
+    def _less_scatter(self, total: Any, of_blocks: Callable[[np.ndarray], np.ndarray]) -> Any:
+        if self.model_blocks is None:
+            return total
+        blocks = of_blocks(self.model_blocks)
+        return np.maximum(0.0, total - np.sqrt(len(blocks)) * blocks.std(axis=0, ddof=1))
 
     @property
     def squares(self) -> np.ndarray:
@@ -159,15 +179,17 @@ def error_split(check: "Validation", cutoff: float, slow: float | np.ndarray) ->
     model, rest = beyond(moving), beyond(kept & ~moving)
     noise = np.maximum(0.0, squares.sum(axis=0) - model - rest)
     torque = np.where(kept, check.measured**2, 0.0).sum(axis=0)
-    count = moving.sum(axis=0)
-    return ErrorSplit(check.joint_names, len(check.t), count, torque, noise, model, rest)
+    parts = zip(np.array_split(squares, BLOCKS), np.array_split(moving, BLOCKS), strict=True)
+    blocks = np.array([((s - variance) * m).sum(axis=0) for s, m in parts])
+    names, count = check.joint_names, moving.sum(axis=0)
+    return ErrorSplit(names, len(check.t), count, torque, noise, model, rest, blocks)
 
 
 def together(splits: Sequence[ErrorSplit]) -> ErrorSplit:
     """The split of several motions as one."""
     fields = ("rows", "moving", "torque_squares", "noise_squares", "model_squares", "rest_squares")
     sums = {name: sum(getattr(x, name) for x in splits) for name in fields}
-    return replace(splits[0], **sums)
+    return replace(splits[0], model_blocks=None, **sums)
 
 
 def at_rest(speed: np.ndarray, slow: float | np.ndarray, reach: float) -> np.ndarray:

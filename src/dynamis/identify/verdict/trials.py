@@ -7,7 +7,7 @@ and what it explains decides.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +15,8 @@ import numpy as np
 from ...errors import DynamisError
 from ...model.check.finding import Finding
 from ..unknowns import RIGID, Unknowns
-from .verdict import LITTLE
 
 if TYPE_CHECKING:
-    from ...robot import Robot
     from .diagnose import Excerpt
 
 G = 9.81  # m/s^2
@@ -226,144 +224,3 @@ def spring_asked(
     what += f"{tried} {then} of its torque is left over, without {now}: it explains little"
     remedy = "check the zero of the torque sensor, and whether a weight or a cylinder balances it"
     return Finding("note", "fit", what, remedy, (name,))
-
-
-# the robot as described: readings under which its own masses explain the log
-
-FITS = 0.3  # of the torque is left by the described masses at most, under the reading that is named
-FAR_BETTER = 3.0  # times the product of the joints' misfits
-HALVED = 0.6  # of the misfit of a joint is left, of at least one
-SHOWN = 0.4  # of a joint's torque at least is explained by its masses alone where they show
-EXPECTED = 0.05  # of a torque at least is what the described masses need
-ALIKE = 1.5  # times: factors of joints that differ by less have one cause
-ALL = 1.9  # times the described torques are all torques: a payload makes less of it
-FACTOR = 1.7  # a torque that is so many times the described one is worth a word
-ANGLES = np.radians([30.0, 60.0, 90.0, 120.0, 150.0, 180.0])
-LEAST_MISFIT = 0.02
-
-
-@dataclass(frozen=True, eq=False)
-class Described:
-    """Rows of a log beside the torque that the described bodies need, joint by joint.
-
-    tau_j = s_j rigid_j(q, qd, qdd) + rotor_j qdd_j + friction of joint j,   s_j >= 0
-    """
-
-    robot: "Robot"
-    rows: "Excerpt"
-    tau: np.ndarray
-
-    def rigid(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """Torque of the described bodies, (N, n)."""
-        return self.robot.inverse_dynamics(q, qd, qdd) - self.robot.friction_torque(qd)
-
-    def fit(
-        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, tau: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Misfits (n,), the same without bodies, s (n,), and the size of s rigid for s = 1 (n,)."""
-        rigid, weight = self.rigid(q, qd, qdd), self.rows.weight
-        with_, without, scale, share = np.empty((4, tau.shape[1]))
-        for j in range(tau.shape[1]):
-            w, v = weight[:, j], qd[:, j]
-            columns = np.stack([v, np.tanh(v / FASTEST), np.ones_like(v), qdd[:, j]], axis=1)
-            Q = np.linalg.qr(columns * w[:, None])[0]
-            b, r = ((x * w) - Q @ (Q.T @ (x * w)) for x in (tau[:, j], rigid[:, j]))
-            size = max(float(np.linalg.norm(tau[:, j] * w)), 1e-300)
-            scale[j] = max(0.0, float(r @ b) / max(float(r @ r), 1e-300))
-            without[j] = np.linalg.norm(b) / size
-            with_[j] = np.linalg.norm(b - scale[j] * r) / size
-            share[j] = np.linalg.norm(r) / size
-        return with_, without, scale, share
-
-    def readings(
-        self, turning: Sequence[int]
-    ) -> Iterator[tuple[str, tuple[int, ...], tuple[np.ndarray, ...]]]:
-        """What is changed, of which joints, and the motion and torque then."""
-        motion, n = (self.rows.q, self.rows.qd, self.rows.qdd), self.tau.shape[1]
-        names = self.robot.drive_names
-        for i, j in combinations(range(n), 2):
-            order = np.arange(n)
-            order[[i, j]] = j, i
-            moved = tuple(x[:, order] for x in motion)
-            pair = f"{names[i]} and {names[j]} exchanged"
-            yield f"all columns of {pair}", (i, j), (*moved, self.tau[:, order])
-            yield f"the torques of {pair}", (i, j), (*motion, self.tau[:, order])
-            yield f"the positions of {pair}", (i, j), (*moved, self.tau)
-        for j in range(n):
-            sign = np.where(np.arange(n) == j, -1.0, 1.0)
-            turned = tuple(x * sign for x in motion)
-            yield f"the axis of {names[j]} reversed", (j,), (*turned, self.tau * sign)
-            yield f"the sign of the torque of {names[j]} changed", (j,), (*motion, self.tau * sign)
-        for j, angle in product(turning, [*ANGLES, *-ANGLES[:-1]]):
-            off = angle * (np.arange(n) == j)
-            said = f"{np.degrees(angle):+.0f} degrees added to the position of {names[j]}"
-            yield said, (j,), (self.rows.q + off, *motion[1:], self.tau)
-
-
-def as_described(robot: "Robot", rows: "Excerpt") -> Iterator[Finding]:
-    """Readings, and factors of torques, under which the described masses explain a log better.
-
-    A description that explains little, whatever the reading, says nothing.
-    """
-    if robot.model.closures or robot.n != rows.q.shape[1]:
-        return
-    try:
-        told = Described(robot, rows, rows.torque())
-        now, without, scale, expected = told.fit(rows.q, rows.qd, rows.qdd, told.tau)
-    except (DynamisError, TypeError):
-        return  # a symbol without a value
-    sizes = np.linalg.norm(told.tau * rows.weight, axis=0)
-    least = np.maximum(LITTLE * sizes.max() / np.maximum(sizes, 1e-300), LEAST_MISFIT)
-
-    def gain(then: np.ndarray) -> float:
-        return float(np.prod(np.maximum(now, least) / np.maximum(then, least)))
-
-    turning = [j for j, kind in enumerate(robot.joint_kinds) if kind == "revolute"]
-    tried = [(told.fit(*motion), said, who) for said, who, motion in told.readings(turning)]
-    if tried:
-        (then, *_), said, who = max(tried, key=lambda x: gain(x[0][0]))
-        own, whole = list(who), np.linalg.norm(then * sizes) / max(np.linalg.norm(sizes), 1e-300)
-        better = (then < HALVED * now)[own].any() and max(then[own].max(), whole) < FITS
-        if better and gain(then) > FAR_BETTER:
-            what = (
-                f"with {said} the masses as described would miss {_shares(then, who, robot)} of "
-                f"the torque, as it is {_shares(now, who, robot)}"
-            )
-            names = tuple(robot.drive_names[j] for j in who)
-            remedy = (
-                "check zeros, signs and order of the columns, if the described masses are right"
-            )
-            yield Finding("warning", "description", what, remedy, names)
-            return
-    share = np.sqrt(np.maximum(without**2 - now**2, 0.0))  # of the torque, that masses explain
-    shown = (share > SHOWN) & (now < FITS) & (sizes > LITTLE * sizes.max())
-    shown &= expected > EXPECTED
-    yield from _factors(robot, scale, shown)
-
-
-def _shares(misfits: np.ndarray, who: Sequence[int], robot: "Robot") -> str:
-    worst = max(who, key=lambda j: misfits[j])
-    return f"{100 * misfits[worst]:.0f} %" + (
-        f" ({robot.drive_names[worst]})" if len(who) > 1 else ""
-    )
-
-
-def _factors(robot: "Robot", scale: np.ndarray, shown: np.ndarray) -> Iterator[Finding]:
-    """Torques that are many times, or a fraction of, what the described masses need."""
-    known, names = np.flatnonzero(shown), robot.drive_names
-    if not len(known):
-        return
-    middle = float(np.median(scale[known]))
-    remedy = "check unit, gear ratio and drive gain of the torque, or the described masses"
-    alike = scale[known].max() < ALIKE * scale[known].min()
-    if len(known) > 1 and alike and not 1.0 / ALL < middle < ALL:
-        what = f"all torques are about {middle:.2g} times what the described masses need"
-        yield Finding("warning", "description", what, remedy)
-    for j in known if len(known) > 2 else ():
-        ratio = float(scale[j] / middle) if middle > 0.0 else 1.0
-        if not 1.0 / FACTOR < ratio < FACTOR:
-            what = (
-                f"its torque is {scale[j]:.2g} times what the described masses need, that of the "
-                f"other joints {middle:.2g} times"
-            )
-            yield Finding("warning", "description", what, remedy, (names[j],))

@@ -213,12 +213,23 @@ class Comparison:
     """What a model misses of the torques of a motion, and in words which.
 
     `refitted`: the model is not the one handed over, which was fitted on this motion too; then a
-    large error says that the motion shows too little, no more.
+    large error says that the motion shows too little, no more, and it counts as far as it is sure:
+    the part is short, a little of it may be hard to predict by chance.
     """
 
     where: str
     split: ErrorSplit
     refitted: bool = False
+
+    @property
+    def model_squares(self) -> np.ndarray:
+        """Sums of squares that the model misses, as far as they count, (n,)."""
+        return self.split.sure_model_squares if self.refitted else self.split.model_squares
+
+    @property
+    def model(self) -> float:
+        """The part of the error that the model leaves, as far as it counts."""
+        return self.split.sure_model if self.refitted else self.split.model
 
 
 def compared(
@@ -255,7 +266,8 @@ def compared(
 def _joint_missed(check: Comparison, j: int, coulomb: float) -> Verdict:
     """A joint by what a comparison misses of its torque."""
     split = check.split
-    torque, residual, _, model, _ = split.sizes[j]
+    torque, residual, *_ = split.sizes[j]
+    model = float(np.sqrt(check.model_squares[j] / max(1, split.rows)))
     largest = float(split.sizes[:, 0].max())
     said = f"{of_joint(split, j)}, on {check.where}"
     if split.moving[j] < MOVING * split.rows or torque == 0.0:
@@ -278,7 +290,7 @@ def _missed(check: Comparison) -> Verdict:
         return Verdict(NOT_USABLE, said, remedy)
     if split.error > HALF:
         return Verdict(NOT_SEEN, said, SHOW_IT)
-    if split.model > QUARTER:
+    if check.model > QUARTER:
         return Verdict(DOUBTFUL, said, remedy)
     return Verdict(GOOD, said)
 
