@@ -111,7 +111,8 @@ class Stepper:
         self.s = spanned(started(given, q0, None, None), STEPS * DT, every)
         m = self.m = Assembly(given)
         chosen = [k for k, task in enumerate(m.tasks) if only in (None, task.name)]
-        self.loop = MachineLoop([m.tasks[k] for k in chosen], self.s)
+        o = given.options
+        self.loop = MachineLoop([m.tasks[k] for k in chosen], self.s.count, o.dtype, given.threads)
         rows = m.signals(self.s, 0, STEPS), m.constants(self.s)
         self.given = Given(*([row[k] for k in chosen] for row in rows))
         self.rows = np.zeros((self.s.count, STEPS // every, 2 * robot.n))

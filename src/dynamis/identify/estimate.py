@@ -16,7 +16,7 @@ from ..logs.checks import spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from ..tables import text_table
-from .elastic.joints import ElasticEstimate
+from .elastic.elastic_estimate import ElasticEstimate
 from .feasible import links_of, physical
 from .frictions import BRISTLE_COLUMNS, SLOW, SPEED
 from .hysteresis import presliding

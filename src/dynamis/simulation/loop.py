@@ -86,10 +86,16 @@ class Record(NamedTuple):
 class MachineLoop:
     """Tasks as machine code; the state of every member stays where it is."""
 
-    def __init__(self, tasks: Sequence[Task], s: Settings):
-        self.threads, self.dtype = s.threads, np.dtype(s.options.dtype)
-        self.codes = [task.code(s.count, s.options.dtype) for task in tasks]
-        self._call, self._keep = _machine_loop(s.options.dtype)
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        members: int,
+        dtype: str = "float64",
+        threads: int | None = None,
+    ):
+        self.threads, self.dtype = threads, np.dtype(dtype)
+        self.codes = [task.code(members, dtype) for task in tasks]
+        self._call, self._keep = _machine_loop(dtype)
         self._integers, self._pointers = ctypes.c_int64 * len(tasks), ctypes.c_void_p * len(tasks)
         self._functions = self._pointers(*(code.batch for code in self.codes))
         self.schedule(tasks)
@@ -156,7 +162,7 @@ class MachineLoop:
 class PythonLoop:
     """Tasks without machine code: over floats for one member, over arrays for several."""
 
-    def __init__(self, tasks: Sequence[Task], s: Settings):
+    def __init__(self, tasks: Sequence[Task]):
         self.schedule(tasks)
 
     def schedule(self, tasks: Sequence[Task]) -> None:
@@ -187,7 +193,9 @@ def loop_of(tasks: Sequence[Task], s: Settings) -> Loop:
         from .device import DeviceLoop
 
         return DeviceLoop(tasks, s)
-    return (MachineLoop if compiling() else PythonLoop)(tasks, s)
+    if not compiling():
+        return PythonLoop(tasks)
+    return MachineLoop(tasks, s.count, s.options.dtype, s.threads)
 
 
 def in_parts(loop: Loop, parts: int) -> Loop:

@@ -25,8 +25,21 @@ from .state import INTEGRATED, Acting, ImplicitSums, PlantState, end_of_stages, 
 from .tableau import Tableau
 
 
-class Slots:
-    """The state of a simulation as one vector: which entry holds what.
+class Layout:
+    """A state as one vector: which entry holds what, from the size of every part."""
+
+    def __init__(self, sizes: Mapping[str, int]):
+        self.sizes = dict(sizes)
+        self.slices = slices(self.sizes)
+        self.size = sum(self.sizes.values())
+
+    def part(self, x: np.ndarray, name: str) -> np.ndarray:
+        """A view of one name in an array (..., size)."""
+        return x[..., self.slices[name]]
+
+
+class Slots(Layout):
+    """The state of a simulation as one vector.
 
     What is integrated stands first: it is recorded before a step, the rest after it, when it holds
     what acted during the step.
@@ -35,9 +48,7 @@ class Slots:
     def __init__(
         self, plant: Mapping[str, int], computer: Mapping[str, int], measures: Mapping[str, int]
     ):
-        self.sizes = {**plant, **computer, **measures}
-        self.slices = slices(self.sizes)
-        self.size = sum(self.sizes.values())
+        super().__init__({**plant, **computer, **measures})
         self.integrated = sum(plant[name] for name in INTEGRATED)
         start = sum(plant.values())
         self.computer = slice(start, start + sum(computer.values()))  # all of its entries
@@ -56,10 +67,6 @@ class Slots:
         rows += [part[name] for part, names in parts for name in names]
         return [x for row in rows for x in row]
 
-    def part(self, x: np.ndarray, name: str) -> np.ndarray:
-        """A view of one name in an array (..., size)."""
-        return x[..., self.slices[name]]
-
 
 Function = Callable[..., list[Any]]  # (x, signal, constants, fn) -> x
 
@@ -73,7 +80,7 @@ class Task:
 
     name: str
     function: Function
-    slots: Slots
+    slots: Layout
     signals: int
     constants: int
     key: Key | None

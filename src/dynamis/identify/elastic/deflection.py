@@ -21,8 +21,8 @@ from ...logs.log import Log
 from ..frictions import friction_named
 from ..processing import on_even_grid
 from ..unknowns import Unknowns, unknowns
-from .joints import checked_elastic, convolved_ends
-from .motor_equation import kernels
+from .joints import checked_elastic
+from .motor_equation import convolved_ends, kernels
 
 if TYPE_CHECKING:
     from ...robot import Robot

@@ -1,35 +1,36 @@
-"""Elastic joints of an arm from logs of both sides: their gears and motors, then its links.
+"""Elastic joints of an arm from logs: their gears and motors; its links are identified after them.
 
-The equation of every motor gives rotor, motor friction, stiffness, damping and gap. What is left of
-the torque passes the gear: with the positions of the links it is the log of an arm without motors,
-which is identified as any other.
+With both sides the equation of every motor gives rotor, motor friction, stiffness, damping and gap.
+With motors alone the links are simulated along them (`motor_side`). What is left of the torque
+passes the gear: with the positions of the links it is the log of an arm without motors, which is
+identified as any other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import checked, is_word, one_of, strict
+from ...arguments import is_word, one_of
 from ...errors import OptionError, counted, shown
-from ...logs.log import OPTIONAL, Log
+from ...logs.log import Log
 from ...model.check.finding import Finding
 from ...model.drive import Drive
-from ...tables import text_table
+from ...progress import stage
 from ..processing import on_even_grid
+from .elastic_estimate import SHORTEST, SHOWN, ElasticEstimate, ElasticJoint, drives_of
 from .motor_equation import (
-    CURVED,
     MotorFit,
     MotorRows,
     Stretch,
-    ahead,
     convolved,
     cutoff_for,
     fitted,
     kernels,
     with_spread,
 )
+from .motor_side import MotorSide, motor_side
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -40,188 +41,7 @@ UNSURE = 0.2  # of a stiffness: an interval that reaches further says that it is
 LOOSE = 0.05  # of a stiffness: a rotor inertia that is described is then taken as it is
 NOISY = 5.0  # times its noise: a deflection that is smaller is hardly measured
 FEWEST = 200  # rows of a motor equation
-SHORTEST = 64  # samples of a stretch
-SHOWN = ("stiffness", "damping", "backlash", "rotor_inertia", "viscous", "coulomb")
 DRIVE = "drive trains"
-
-
-@strict
-@dataclass(frozen=True, eq=False, repr=False)
-class ElasticJoint:
-    """One elastic joint as identified, in units of the joint; `half_widths` are of 95 % intervals.
-
-    `rotor_inertia`, `viscous` and `coulomb` are of the motor, reflected. `zero` is what its encoder
-    shows more than that of the link when the gear is at rest (with a gap: in its middle), `lag` by
-    how many seconds the link's encoder is late, `delay` by how many the torque is. `explained` is
-    R^2 of the motor's torque, low-passed at `cutoff` Hz as the equation was.
-    """
-
-    name: str
-    stiffness: float
-    damping: float
-    backlash: float
-    rotor_inertia: float
-    viscous: float
-    coulomb: float
-    zero: float
-    lag: float
-    delay: float
-    explained: float
-    cutoff: float
-    half_widths: Mapping[str, float]
-
-    @checked
-    def interval(self, name: str) -> tuple[float, float]:
-        """Lowest and highest of a constant with 95 % confidence, such as "stiffness"."""
-        one_of(name, (*SHOWN, *CURVED), f"an elastic joint has no constant {shown(name)}")
-        value, width = getattr(self, name), self.half_widths.get(name, 0.0)
-        low = value - width
-        return (max(low, 0.0) if name in SHOWN else low), value + width
-
-    def drive(self, described: Drive | None) -> Drive:
-        """The drive of the joint with what was found, in units of its motor."""
-        drive = Drive() if described is None else described
-        gear = abs(float(drive.gear))  # type: ignore[arg-type]
-        return replace(
-            drive,
-            stiffness=self.stiffness,
-            damping=max(self.damping, 0.0),
-            backlash=self.backlash,
-            hardening=0.0,
-            rotor_inertia=max(self.rotor_inertia, 0.0) / gear**2,
-            viscous=max(self.viscous, 0.0) / gear**2,
-            coulomb=max(self.coulomb, 0.0) / gear,
-        )
-
-    def __repr__(self) -> str:
-        low, high = self.interval("stiffness")
-        gap = f", backlash {self.backlash:.4g}" if self.backlash else ""
-        stiffness = f"stiffness {self.stiffness:.4g} [{low:.4g}, {high:.4g}]"
-        return f"ElasticJoint({self.name!r}, {stiffness}{gap})"
-
-
-@strict
-@dataclass(frozen=True, eq=False, repr=False)
-class ElasticEstimate:
-    """Elastic joints that logs of both sides show, and what is dubious about them.
-
-    `joints` in the arm's order; `elastic["joint2"]` is one of them. `described` is the arm as it
-    was given.
-    """
-
-    joints: tuple[ElasticJoint, ...]
-    findings: tuple[Finding, ...] = ()
-    described: Any = None
-
-    @checked
-    def __getitem__(self, name: str) -> ElasticJoint:
-        names = [x.name for x in self.joints]
-        one_of(name, names, f"no elastic joint {shown(name)} was found")
-        return self.joints[names.index(name)]
-
-    def __iter__(self) -> Iterator[ElasticJoint]:
-        return iter(self.joints)
-
-    def __len__(self) -> int:
-        return len(self.joints)
-
-    @property
-    def cutoff(self) -> float:
-        """Cut-off (Hz) of the Gaussian low-pass that torques of the links pass; the highest."""
-        return max(x.cutoff for x in self.joints)
-
-    def links(self, robot: "Robot") -> "Robot":
-        """The arm behind its elastic gears: without their drives."""
-        for joint in self.joints:
-            robot = robot.with_drive(joint.name, None)
-        return robot
-
-    def with_gears(self, links: "Robot") -> "Robot":
-        """An arm of identified links with the gears and motors that were found."""
-        drives = {} if self.described is None else _drives(self.described)
-        for joint in self.joints:
-            links = links.with_drive(joint.name, joint.drive(drives.get(joint.name)))
-        return links
-
-    def of_links(self, log: Log, names: Sequence[str]) -> tuple[Log, np.ndarray]:
-        """The log of the links, and the torques (N, n) that rotors and friction of motors took.
-
-        Positions, velocities and torques of all joints pass one Gaussian low-pass.
-        """
-        if not self.joints:
-            return log, np.zeros_like(log.tau)
-        if log.motor is None:
-            raise OptionError(
-                f"log {log.name!r} has no motor side, expected both sides of elastic joints",
-                "read_log(..., columns=dict(q=..., motor=...))",
-            )
-        found = [x for piece in log.pieces() if (x := self._piece(piece, names)) is not None]
-        if not found:
-            raise OptionError(f"log {log.name!r} has no stretch of {SHORTEST} samples without gaps")
-        arrays = {name: np.concatenate([x[name] for x in found]) for name in found[0]}
-        taken = arrays.pop("taken")
-        return replace(log, motor=None, motor_rate=None, **arrays), taken
-
-    def _piece(self, log: Log, names: Sequence[str]) -> dict[str, np.ndarray] | None:
-        """Arrays of the links over one stretch, and what the motors `taken`."""
-        if len(log) < SHORTEST or log.motor is None:
-            return None
-        log = on_even_grid(log)
-        own = {x.name: x for x in self.joints}
-        given = {x: getattr(log, x) for x in OPTIONAL if not x.startswith("motor")}
-        arrays = {name: np.array(x) for name, x in given.items() if x is not None}
-        arrays |= {"q": np.array(log.q), "tau": np.array(log.tau)}
-        taken = np.zeros_like(log.tau)
-        for k, name in enumerate(names):
-            joint = own.get(name)
-            lag, delay = (0.0, 0.0) if joint is None else (joint.lag, joint.delay)
-            for of_link in arrays.keys() & {"q", "qd", "qdd"}:
-                x = ahead(arrays[of_link][:, k], lag / log.step)
-                arrays[of_link][:, k] = convolved_ends(x, kernels(log.step, self.cutoff)[0])
-            g = kernels(log.step, self.cutoff, delay)
-            arrays["tau"][:, k] = convolved_ends(arrays["tau"][:, k], g[0])
-            if joint is not None:
-                taken[:, k] = self._taken(joint, log.motor[:, k], log.step)  # type: ignore[index]
-        return {"t": log.t, **arrays, "tau": arrays["tau"] - taken, "taken": taken}
-
-    def _taken(self, joint: ElasticJoint, motor: np.ndarray, step: float) -> np.ndarray:
-        """Torque that a rotor and its friction take, (N,)."""
-        g = kernels(step, self.cutoff)
-        rate = convolved_ends(motor, g[1])
-        sliding = convolved_ends(np.sign(rate), g[0])
-        inertial = joint.rotor_inertia * convolved_ends(motor, g[2])
-        return inertial + joint.viscous * rate + joint.coulomb * sliding
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The constants that a table shows."""
-        return SHOWN
-
-    def table(self) -> list[tuple[str, ...]]:
-        """Rows: joint, constants with their half widths."""
-        rows = []
-        for x in self.joints:
-            pairs = ((getattr(x, name), x.half_widths.get(name, 0.0)) for name in SHOWN)
-            rows.append((x.name, *(f"{value:.5g} +- {width:.2g}" for value, width in pairs)))
-        return rows
-
-    def __str__(self) -> str:
-        head = ("joint", *(x.replace("_", " ") for x in self.columns))
-        return text_table([head, *self.table()], right=len(head), rule=False)
-
-    def __repr__(self) -> str:
-        return f"ElasticEstimate({', '.join(map(repr, self.joints))})"
-
-
-def convolved_ends(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """A signal through a kernel, continued at both ends, turned about its end points."""
-    size = min(len(kernel), len(x) - 1)
-    padded = np.pad(x, size, mode="reflect", reflect_type="odd")
-    return convolved(kernel, padded)[size:-size]
-
-
-def _drives(robot: "Robot") -> dict[str, Drive | None]:
-    return {str(x.joint_name): x.drive for x in robot.model.links}
 
 
 def checked_elastic(elastic: Any, robot: "Robot", logs: Sequence[Log]) -> tuple[str, ...]:
@@ -241,18 +61,22 @@ def checked_elastic(elastic: Any, robot: "Robot", logs: Sequence[Log]) -> tuple[
             "elastic joints are identified where every motor turns one joint",
         )
     one_sided = [log.name or "log" for log in logs if log.motor is None]
-    if one_sided:
+    if one_sided and len(one_sided) < len(logs):
         raise OptionError(
-            f"elastic={shown(elastic)} needs both sides of the gears, {one_sided[0]!r} has one",
-            "read_log(..., columns=dict(q=..., motor=...)): positions of links and of motors",
+            f"some logs hold both sides of the gears, {one_sided[0]!r} holds one",
+            "identify from logs of one kind: read_log(..., columns=dict(q=..., motor=...)) reads "
+            "positions of links and of motors",
         )
     asked = names if is_word(elastic, (AUTO,)) else elastic
     return tuple(x for x in names if x in asked)
 
 
 def elastic_joints(robot: "Robot", logs: Sequence[Log], elastic: Any) -> ElasticEstimate:
-    """Gears and motors of elastic joints from logs with both sides."""
-    asked, drives = checked_elastic(elastic, robot, logs), _drives(robot)
+    """Gears and motors of elastic joints; logs of one side are taken as those of the motors."""
+    asked = checked_elastic(elastic, robot, logs)
+    if logs[0].motor is None:
+        return _from_motors(robot, logs, asked, is_word(elastic, (AUTO,)))
+    drives = drives_of(robot)
     joints, findings = [], []
     for name in asked:
         k = robot.drive_names.index(name)
@@ -267,6 +91,81 @@ def elastic_joints(robot: "Robot", logs: Sequence[Log], elastic: Any) -> Elastic
         what = "no joint was found elastic: it was identified as a rigid arm"
         findings.append(Finding("warning", DRIVE, what, "look at log.motor - log.q"))
     return ElasticEstimate(tuple(joints), tuple(findings), robot)
+
+
+def _from_motors(
+    robot: "Robot", logs: Sequence[Log], asked: Sequence[str], auto: bool
+) -> ElasticEstimate:
+    """Elastic joints from logs of the motors alone: of all those described with a stiffness."""
+    drives = drives_of(robot)
+    if auto:
+        described = [x for x in asked if (own := drives[x]) and own.stiffness is not None]
+        asked = described or asked
+    findings = [
+        Finding(
+            "note",
+            DRIVE,
+            "the log has one side of the gears: its positions were taken as those of the motors",
+            "columns=dict(q=..., motor=...) where links are measured too",
+        )
+    ]
+    found = None
+    with stage(f"identifying the drive trains of {robot.name}", expected=10.0) as told:
+        while asked:
+            found = motor_side(robot, logs, asked, told)
+            unseen = [k for k in range(len(asked)) if not found.sees(k)]
+            findings += [_not_seen(found, k) for k in unseen]
+            if not unseen:
+                break
+            asked, found = [x for k, x in enumerate(asked) if k not in unseen], None
+    if found is None:
+        what = "no joint was found elastic: it was identified as a rigid arm"
+        findings.append(Finding("warning", DRIVE, what, "excite it near its resonance"))
+        return ElasticEstimate((), tuple(findings), robot)
+    joints = [_of_motor(found, k) for k in range(len(asked))]
+    for k in range(len(asked)):
+        findings += _dubious_of_motor(found, k)
+    return ElasticEstimate(tuple(joints), tuple(findings), robot, found)
+
+
+def _of_motor(found: MotorSide, k: int) -> ElasticJoint:
+    """One joint of a fit to logs of motors."""
+    values, widths = found.named(k), found.named_widths(k)
+    return ElasticJoint(
+        name=found.names[k],
+        **{x: values[x] for x in (*SHOWN, "delay")},
+        zero=0.0,
+        lag=0.0,
+        explained=float(found.explained[k]),
+        cutoff=found.prediction.cutoff,
+        half_widths={x: widths[x] for x in (*SHOWN, "delay")},
+    )
+
+
+def _not_seen(found: MotorSide, k: int) -> Finding:
+    """A joint of which logs of motors show no stiffness, and where it would show."""
+    value, width = found.named(k)["stiffness"], found.named_widths(k)["stiffness"]
+    what = f"no stiffness is seen from the motor: {value:.3g} +- {width:.2g}; {found.reach(k)}"
+    remedy = "it was taken as rigid: excite it further up, or name the elastic joints, elastic=[...]"
+    return Finding("warning", DRIVE, what, remedy, (found.names[k],))
+
+
+def _dubious_of_motor(found: MotorSide, k: int) -> Iterator[Finding]:
+    """Findings on what the excitation of a motor does not reach."""
+    values, widths, where = found.named(k), found.named_widths(k), (found.names[k],)
+    share = widths["stiffness"] / values["stiffness"]
+    if share > UNSURE:
+        what = f"stiffness {values['stiffness']:.4g} is known to {100 * share:.0f} % only; "
+        remedy = "excite the joint up to the higher of these frequencies, with larger torques"
+        yield Finding("warning", DRIVE, what + found.reach(k), remedy, where)
+    elif found.band < found.frequencies(k)[0]:
+        what = f"torques end below the vibration of the link: {found.reach(k)}"
+        remedy = "rotor and link are told apart above it: excite the joint up to both frequencies"
+        yield Finding("warning", DRIVE, what, remedy, where)
+    if not values["backlash"] and found.flanks(k) < FLANK:
+        what = "its gear is loaded to one side nearly all the time: a gap would not be seen"
+        remedy = "record a motion in which its torque reverses"
+        yield Finding("note", DRIVE, what, remedy, where)
 
 
 def left_rigid(logs: Sequence[Log]) -> Iterator[Finding]:

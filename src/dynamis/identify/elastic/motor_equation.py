@@ -74,6 +74,13 @@ def convolved(kernel: np.ndarray, x: np.ndarray) -> np.ndarray:
     return oaconvolve(x, kernel)[m : m + len(x)]
 
 
+def convolved_ends(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """A signal through a kernel, continued at both ends, turned about its end points."""
+    size = min(len(kernel), len(x) - 1)
+    padded = np.pad(x, size, mode="reflect", reflect_type="odd")
+    return convolved(kernel, padded)[size:-size]
+
+
 def cutoff_for(stretches: Sequence[Stretch]) -> float:
     """The cut-off (Hz) for a motor: twice the band of its torque, far below half the rate."""
     bands = []
@@ -243,24 +250,33 @@ class MotorFit:
         return rows * float(np.log(max(other.square, 1e-300) / max(self.square, 1e-300)))
 
     def scatter(self) -> dict[str, float]:
-        """Standard deviations by a bootstrap of blocks of time, for a t quantile of 95 %, by name.
+        """Standard deviations by a bootstrap of blocks of time, for a t quantile of 95 %, by name."""
+        found = block_scatter(self.jacobian, self.residual, self.rows.places, self.rows.seconds)
+        return dict(zip(self.free, found, strict=True))
 
-        Every draw of blocks gives one Gauss-Newton step from the estimate.
-        """
-        count = block_count(self.rows.seconds)
-        size = np.linalg.norm(self.jacobian, axis=0)
-        J, block = self.jacobian / size, np.minimum((self.rows.places * count).astype(int), count)
-        each = [(J[block == k], self.residual[block == k]) for k in range(count)]
-        gram = np.array([A.T @ A for A, _ in each])
-        right = np.array([A.T @ r for A, r in each])
-        rng, floor = np.random.default_rng(0), 1e-12 * np.eye(J.shape[1])
-        draws = [np.bincount(rng.integers(0, count, count), minlength=count) for _ in range(DRAWS)]
-        steps = [
-            np.linalg.solve(np.tensordot(w, gram, 1) + floor, np.tensordot(w, right, 1)) / size
-            for w in draws
-        ]
-        wider = np.sqrt(count / (count - 1.0)) * student.ppf(0.975, count - 1)
-        return dict(zip(self.free, wider * np.std(steps, axis=0), strict=True))
+
+def block_scatter(
+    jacobian: np.ndarray, residual: np.ndarray, places: np.ndarray, seconds: float
+) -> np.ndarray:
+    """Half widths of 95 % of unknowns, from their Jacobian (rows, unknowns), over blocks of time.
+
+    `places` (rows,) are where rows lie in the whole time, from 0 to 1. Every draw of blocks gives
+    one Gauss-Newton step; their deviation counts for a t quantile.
+    """
+    count, size = block_count(seconds), np.linalg.norm(jacobian, axis=0)
+    size[size == 0.0] = 1.0
+    J, block = jacobian / size, np.minimum((places * count).astype(int), count - 1)
+    each = [(J[block == k], residual[block == k]) for k in range(count)]
+    gram = np.array([A.T @ A for A, _ in each])
+    right = np.array([A.T @ r for A, r in each])
+    rng, floor = np.random.default_rng(0), 1e-12 * np.eye(J.shape[1])
+    draws = [np.bincount(rng.integers(0, count, count), minlength=count) for _ in range(DRAWS)]
+    steps = [
+        np.linalg.solve(np.tensordot(w, gram, 1) + floor, np.tensordot(w, right, 1)) / size
+        for w in draws
+    ]
+    wider = np.sqrt(count / (count - 1.0)) * student.ppf(0.975, count - 1)
+    return wider * np.std(steps, axis=0)
 
 
 def block_count(seconds: float) -> int:
