@@ -19,6 +19,7 @@ from ..tables import text_table
 from .elastic.joints import ElasticEstimate
 from .feasible import links_of, physical
 from .frictions import SLOW, SPEED
+from .motion import lowpass
 from .processing import (
     WIDEST,
     Processing,
@@ -26,7 +27,6 @@ from .processing import (
     as_logged,
     carried_over,
     checked_logs,
-    lowpass,
     prepare,
     torque_of,
     with_all_joints,

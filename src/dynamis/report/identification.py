@@ -12,7 +12,8 @@ from ..files import PAGES, checked_path
 from ..identify.deviations import NORMAL, autocorrelation
 from ..identify.estimate import CONFIDENCE, Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
-from ..identify.processing import Processing, band, spectrum
+from ..identify.motion import band, spectrum
+from ..identify.processing import Processing
 from ..identify.search import CHOICES
 from ..identify.verdict.error_split import HEAD as SPLIT_HEAD
 from ..identify.verdict.error_split import percent
