@@ -20,7 +20,8 @@ from dynamis.identify.estimate import validation
 from dynamis.identify.estimators import with_loads
 from dynamis.identify.frictions import FRICTIONS, SLOW
 from dynamis.identify.information import information, weighted
-from dynamis.identify.processing import HIGHEST, Processing, prepare
+from dynamis.identify.motion import HIGHEST
+from dynamis.identify.processing import Processing, prepare
 from dynamis.identify.unknowns import unknowns
 
 BITS = (12, 14, 17, 20)
@@ -115,8 +116,6 @@ def by_hand(robot: dy.Robot, seen: dy.Log, third: dy.Log, delay: float) -> tuple
             error = validation(own, x, third, how).relative_error_overall
             if error < best[0]:
                 best = float(error), f"{cutoff:.3g} Hz, {velocity}, {model}"
-            if error > 1.3 * best[0]:
-                break  # the cut-off is no good, whatever the law
     return best
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.identify.motion import of_the_motion
 from dynamis.identify.payload import identify_payload, payload_columns
-from dynamis.identify.processing import Processing, of_the_motion, prepare
+from dynamis.identify.processing import Processing, prepare
 
 MASS, COM = 151.0, (0.05, 0.02, 0.12)
 STIFFNESS, PRELOAD = 3e4, 8e3

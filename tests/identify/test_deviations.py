@@ -9,7 +9,7 @@ import dynamis as dy
 from dynamis.identify.deviations import WeightedRows, bands, fitted_bands, noise_covariance
 from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.information import NoiseGain
-from dynamis.identify.processing import lowpass, noisy_velocities
+from dynamis.identify.motion import lowpass, noisy_velocities
 
 from .motions import arm, series
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.verdict.diagnose import LogError, velocity_lag
+from dynamis.identify.motion import late_velocities
+from dynamis.identify.verdict.diagnose import LogError
 
 from .motions import arm, log_of, series
 
@@ -72,14 +73,14 @@ def lagging(lag, spoilt=0):
 @pytest.mark.parametrize("spoilt", [0, 20, 60])
 @pytest.mark.parametrize("lag", [0.0, 2.5e-3, 10e-3])
 def test_the_lag_of_velocities_is_that_of_the_motion_not_of_its_end(lag, spoilt):
-    assert velocity_lag(lagging(lag, spoilt)) == pytest.approx(lag, abs=0.3e-3)
+    assert late_velocities([lagging(lag, spoilt)]) == pytest.approx(lag, abs=0.3e-3)
 
 
 def test_the_lag_of_the_velocities_of_a_real_arm(data):
     """They follow by half a sample; at the end the recorded velocity goes on, the arm does not."""
     names = {"t": "times", "q": "positions", "qd": "velocities", "tau": "torques"}
     log = dy.read_log(data / "lwr4" / "measurements_1.npz", names)
-    assert velocity_lag(log) == pytest.approx(2.5e-3, abs=0.3e-3)
+    assert late_velocities([log]) == pytest.approx(2.5e-3, abs=0.3e-3)
 
 
 def findings(log):

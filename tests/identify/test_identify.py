@@ -12,7 +12,8 @@ from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.feasible import physical, pseudo_inertias
 from dynamis.identify.frictions import FRICTIONS
 from dynamis.identify.information import condition, information, joined, ordinary, weighted
-from dynamis.identify.processing import Processing, lowpass, prepare
+from dynamis.identify.motion import lowpass
+from dynamis.identify.processing import Processing, prepare
 from dynamis.identify.unknowns import Unknowns, unknowns
 from dynamis.identify.verdict.diagnose import LogError
 from tests.thorough import thorough_but

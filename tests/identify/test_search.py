@@ -9,7 +9,8 @@ import dynamis as dy
 from dynamis.identify.estimate import validation
 from dynamis.identify.frictions import FRICTIONS
 from dynamis.identify.left_out import Instants, LeftOut, Rows
-from dynamis.identify.processing import Processing, of_the_motion
+from dynamis.identify.motion import of_the_motion
+from dynamis.identify.processing import Processing
 from dynamis.identify.unknowns import unknowns
 
 from .choices import case, drawn, recorded

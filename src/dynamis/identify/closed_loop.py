@@ -45,7 +45,8 @@ from .information import (
     torque_noise,
     weighted,
 )
-from .processing import Processing, Samples, is_even, lowpass, prepare
+from .motion import is_even, lowpass
+from .processing import Processing, Samples, prepare
 from .unknowns import BESIDE_ROBOT, Unknowns
 
 if TYPE_CHECKING:

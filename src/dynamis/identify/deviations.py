@@ -23,7 +23,8 @@ from scipy.optimize import nnls
 
 from ..logs.log import Log
 from .information import NoiseGain, inverse_of, moments, shown_directions
-from .processing import Samples, band, lowpass, rates
+from .motion import band, lowpass, rates
+from .processing import Samples
 from .unknowns import Unknowns
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from ..errors import OptionError, ShapeError, counted
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from .information import triangle
+from .motion import HIGHEST, lowpass
 from .payload import changed_friction, friction_columns, payload_columns, same_motion
-from .processing import HIGHEST, KEPT, Processing, Samples, checked_logs, lowpass, prepare
+from .processing import KEPT, Processing, Samples, checked_logs, prepare
 
 if TYPE_CHECKING:
     from ..robot import Robot

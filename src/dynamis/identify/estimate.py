@@ -20,6 +20,7 @@ from .elastic.elastic_estimate import ElasticEstimate
 from .feasible import links_of, physical
 from .frictions import BRISTLE_COLUMNS, SLOW, SPEED
 from .hysteresis import presliding
+from .motion import lowpass
 from .processing import (
     WIDEST,
     Processing,
@@ -27,7 +28,6 @@ from .processing import (
     as_logged,
     carried_over,
     checked_logs,
-    lowpass,
     prepare,
     torque_of,
     with_all_joints,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BLOCKS = 12  # of time, each left out once
 ROWS = 3000  # instants that are compared, at least and at most twice as many, where a log has them
+OUT = 0.9  # of a block that is left out: what it alone shows is learnt from the rest of it
 ROUNDS = 3  # of weights of the joints
 RIDGE = 1e-11  # of a column's square: directions that the motion does not show stay small
 ALIKE = 100.0  # rows whose errors count as one
@@ -183,6 +184,7 @@ class Score:
     unknowns: Unknowns
     blocks: np.ndarray
     left: np.ndarray  # squares of every block and joint, filtered (B, n)
+    joint: float  # relative error of the torque as logged, mean over joints (geometric)
 
     def surely_worse(self, other: "Score") -> bool:
         """Whether it leaves more than another, by many standard deviations over the blocks."""
@@ -281,11 +283,13 @@ class LeftOut:
                 break
             fixed[absurd] = 0.0
         ridge = _prior(whole, weights, x, counted.sum())
-        each = [_solved(whole - one, weights, fixed, ridge) for one in fitted]
+        each = [_solved(whole - OUT * one, weights, fixed, ridge) for one in fitted]
         left = [_left_out(parts, each) for parts in (compared, fitted)]
         error, filtered = map(_relative, left, (compared, fitted))
         roots = [float(np.sqrt(squares.sum())) for squares in (error, filtered)]
-        return Score(roots[0], roots[1], x, unknowns, filtered, left[1])
+        own = left[0].sum(axis=0) / np.maximum(compared.sum(axis=0)[:, -1, -1], 1e-300)
+        joint = float(np.exp(0.5 * np.log(np.maximum(own, 1e-12)).mean()))
+        return Score(roots[0], roots[1], x, unknowns, filtered, left[1], joint)
 
     def delay(self, found: Score, rotors: Unknowns) -> tuple[float, float]:
         """Seconds by which the torque follows the motion, and their standard deviation.
@@ -304,7 +308,7 @@ class LeftOut:
                 torque[:, joint] += found.x[k] * column
             changes = np.gradient(torque, dense.t, axis=0)
             rate[stretch.first : stretch.first + len(at)] = dense.low_passed(changes)[at]
-        Y, tau = self._columns(rotors)
+        Y, tau = self._columns(_with_torque_of(rotors, found))
         A = np.concatenate([Y, -rate[..., None], tau[..., None]], axis=-1)
         A *= rows.weight[..., None]
         squares = np.stack([_gram(A[cut], A[cut]) for cut in self._cuts])
@@ -313,7 +317,7 @@ class LeftOut:
         counted = np.maximum((rows.weight > 0.0).sum(axis=0), 1)
         for _ in range(ROUNDS):
             weights = joint_weights(np.sqrt(_left(whole, _solved(whole, weights)) / counted))
-        each = np.array([_solved(whole - one, weights)[-1] for one in squares])
+        each = np.array([_solved(whole - OUT * one, weights)[-1] for one in squares]) / OUT
         count = len(each)
         deviation = float(np.sqrt((count - 1) / count * ((each - each.mean()) ** 2).sum()))
         return float(_solved(whole, weights)[-1]), deviation

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.ndimage import minimum_filter1d
-from scipy.signal import butter, csd, sosfiltfilt, welch
+from scipy.signal import butter, sosfiltfilt
 
 from ..arguments import checked, choice, is_word, number, strict, whole
 from ..compile.arrays import NUMPY
@@ -24,6 +23,19 @@ from ..logs.checks import without_spikes
 from ..logs.log import ARRAYS, Log, stretches
 from ..robot.closing import refuse_undriven
 from ..robot.deflections import Bristles, deflections
+from .motion import (
+    HIGHEST,
+    WIDER,
+    is_even,
+    late_velocities,
+    low_passed_positions,
+    lowpass,
+    moved,
+    noisy_velocities,
+    of_the_motion,
+    of_the_motions,
+    rates,
+)
 from .unknowns import Unknowns, reference_temperatures
 
 if TYPE_CHECKING:
@@ -31,12 +43,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 BRISTLES = ("static_ratio", "velocity", "stiffness", "damping")  # constants of law "lugre"
-POWER = 0.9999  # share of the positions' power that lies within the motion's band
-MULTIPLE = 12.0  # of that band: the cut-off
-HIGHEST = 0.2  # of the sampling rate
-WINDOW = 8.0  # seconds of the spectra
 WIDEST = 0.05  # of a joint's top speed: the widest dead zone
-WIDER = 2.5  # the motion of a fit is filtered this much wider than both sides of the equation
 EDGE = 1.0  # periods of the cut-off at either end that a fit does not count
 GUARD = 0.2  # periods of the cut-off around rows at rest that do not count either
 DENSE = 20.0  # rows per period of the cut-off that a fit looks at
@@ -44,11 +51,6 @@ ALIAS_ORDER = 8
 KEPT = 4.0  # samples kept per period of the cut-off
 MOST_ORDER = 50  # of a Butterworth filter
 VELOCITIES = ("log", "difference")
-NOISIER = 1.5  # times the noise of differences: logged velocities are not used then
-LENGTH = 256  # rows of the spectra that show the noise, at most
-SEGMENTS = 4  # of a log, at least, that such a spectrum is a mean of
-MEASURED = 0.45  # of the sampling rate: noise is looked for below
-FAINT = 1e-3  # of a joint's velocities: less noise does not matter
 SPIKES = ("interpolate", "keep")
 ESTIMATED = "estimate"
 LATEST = 0.5  # s
@@ -226,8 +228,9 @@ class Processing:
     slower than this (rad/s or m/s, but at most a twentieth of its top speed) do not count; rate: Hz
     of the even grid; every: rows kept after filtering; order: of the filter, in each direction;
     torque_delay: seconds by which the logged torque follows the motion, or "estimate" (by
-    `identify`, however long; None: a short one that is significant); spikes: "interpolate" (from
-    their neighbours, see the findings) or "keep".
+    `identify`, however long; None: a short one that is significant); velocity_delay: seconds by
+    which logged velocities follow the positions (None: as the log shows); spikes: "interpolate"
+    (from their neighbours, see the findings) or "keep".
     """
 
     cutoff: float | None = None
@@ -237,6 +240,7 @@ class Processing:
     every: int | None = None
     order: int = 4
     torque_delay: float | str | None = None
+    velocity_delay: float | None = None
     spikes: str = "interpolate"
 
     def __post_init__(self) -> None:
@@ -252,9 +256,12 @@ class Processing:
             whole(self.every, "every")
         whole(self.order, "order", most=MOST_ORDER)
         choice(self.spikes, "spikes", SPIKES)
+        within = f"seconds from {-LATEST:g} to {LATEST:g}"
         if self.torque_delay is not None and not is_word(self.torque_delay, (ESTIMATED,)):
-            within = f"seconds from {-LATEST:g} to {LATEST:g}, or {ESTIMATED!r}"
-            number(self.torque_delay, "torque_delay", within, lambda x: abs(x) <= LATEST)
+            words = f"{within}, or {ESTIMATED!r}"
+            number(self.torque_delay, "torque_delay", words, lambda x: abs(x) <= LATEST)
+        if self.velocity_delay is not None:
+            number(self.velocity_delay, "velocity_delay", within, lambda x: abs(x) <= LATEST)
 
     @checked
     def resolved(self, log: Log) -> "Processing":
@@ -271,46 +278,14 @@ class Processing:
             )
         chosen = {"cutoff": cutoff, "velocity": velocity, "rate": rate, "every": every}
         chosen["torque_delay"] = self.torque_delay or 0.0
+        late = self.velocity_delay
+        late = late_velocities([log]) if late is None and velocity == "log" else late
+        chosen["velocity_delay"] = late or 0.0
         return replace(self, dead_zone=self.dead_zone or 0.0, **chosen)
 
     def __str__(self) -> str:
         cut = "automatic" if self.cutoff is None else f"{self.cutoff:.3g} Hz"
         return f"cut-off {cut}, velocities {self.velocity}, every {self.every}"
-
-
-STILL = 1e-4  # rad or m: a joint whose position varies less does not move
-TREMBLING = 0.02  # rad or m: so far may the noise of a position go
-
-
-def resting(log: Log) -> np.ndarray:
-    """Which joints do not move, or only by the noise of their positions, (n,) bool."""
-    reach = np.ptp(log.q, axis=0)
-    noise = (np.diff(log.q, axis=0) ** 2).mean(axis=0) > log.q.var(axis=0)  # rows hardly alike
-    return (reach < STILL) | ((reach < TREMBLING) & noise)
-
-
-def band(log: Log) -> float:
-    """The frequency (Hz) below which nearly all of the power of every moving joint lies."""
-    even = on_even_grid(log)
-    q = even.q - even.q.mean(axis=0)
-    moving = (even.q.std(axis=0) > STILL) & ~resting(even)
-    if not moving.any():
-        return 1.0 / max(log.duration, 1e-9)
-    length = max(8, min(len(q), int(WINDOW * even.rate)))
-    f, power = welch(q[:, moving], even.rate, nperseg=length, axis=0, detrend="linear")
-    share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
-    bands = [f[np.argmax(s >= POWER)] for s in share.T]
-    return float(max([*bands, f[min(1, len(f) - 1)]]))
-
-
-def of_the_motion(log: Log, rate: float) -> float:
-    """The cut-off (Hz) that suits a motion measured without noise."""
-    return min(MULTIPLE * band(log), HIGHEST * rate)
-
-
-def of_the_motions(logs: Sequence[Log], rate: float | None) -> float:
-    """The highest cut-off (Hz) that suits one of some motions; `rate` None: each its own."""
-    return max(of_the_motion(log, rate or log.rate) for log in logs)
 
 
 def carried_over(how: Processing, asked: Processing, logs: Sequence[Log], other: Log) -> Processing:
@@ -324,70 +299,6 @@ def carried_over(how: Processing, asked: Processing, logs: Sequence[Log], other:
     own, before = (of_the_motions(x, how.rate) for x in ([other], logs))
     highest = max(how.cutoff, HIGHEST * (how.rate or other.rate))
     return replace(how, cutoff=min(how.cutoff * max(1.0, own / before), highest))
-
-
-def noisy_velocities(log: Log, cutoff: float) -> bool:
-    """Whether differences of the positions have less noise below the cut-off than logged qd.
-
-    Noise is what lies above the motion, and white; what qd shares with q there was computed from q.
-    """
-    if log.qd is None:
-        return True
-    even = on_even_grid(log)
-    moving, rate = ~resting(even), even.rate
-    if even.qd is None or not moving.any():
-        return False
-    q, qd = even.q[:, moving], even.qd[:, moving]
-    pairs = ((q, q), (qd, qd), (q, qd))
-    length = min(len(q) // SEGMENTS, LENGTH)
-    if length < SEGMENTS:
-        return False
-    found = [csd(*pair, rate, nperseg=length, axis=0, detrend="linear") for pair in pairs]
-    f, (own, other, both) = found[0][0], (np.abs(power) for _, power in found)
-    above = (f > min(WIDER * cutoff, HIGHEST * rate)) & (f < MEASURED * rate)
-    if not above.any():
-        return False
-    chance = 1.0 / (2 * len(q) // length - 1)  # coherence of so many segments of mere noise
-    shared = np.minimum(both**2 / np.maximum(own * other, 1e-300), 1.0)
-    shared = np.maximum(shared - chance, 0.0) / (1.0 - chance)
-    noise = np.sqrt((other * (1.0 - shared))[above].mean(axis=0))
-    matters = noise * np.sqrt(cutoff) > FAINT * qd.std(axis=0)
-    worse = noise > NOISIER * 2.0 * np.pi * cutoff * np.sqrt(own[above].mean(axis=0))
-    return bool(np.mean(matters & worse) > 0.5)
-
-
-def spectrum(log: Log) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies (Hz) and power of the positions, (F, n), largest of each joint 1."""
-    even = max(log.uniform().pieces(), key=len)
-    length = min(len(even), int(WINDOW * even.rate))
-    f, power = welch(even.q, even.rate, nperseg=length, axis=0, detrend="linear")
-    return f[1:], power[1:] / np.maximum(power[1:].max(axis=0), 1e-300)
-
-
-def is_even(log: Log) -> bool:
-    """Whether every step is the median one, to a hundredth of it."""
-    steps = np.diff(log.t)
-    return bool(np.abs(steps - log.step).max() < 0.01 * log.step)
-
-
-def on_even_grid(log: Log) -> Log:
-    """The log itself where its steps are even, else interpolated."""
-    return log if is_even(log) else log.uniform()
-
-
-def lowpass(values: np.ndarray, cutoff: float, rate: float, order: int = 4) -> np.ndarray:
-    """Zero-phase Butterworth along the first axis; nothing to do near half the rate."""
-    if cutoff >= 0.49 * rate or len(values) < 4:
-        return values
-    pad = min(len(values) - 1, int(min(3.0 * rate / cutoff, len(values))) + 10)
-    sos = butter(order, cutoff, fs=rate, output="sos")
-    return sosfiltfilt(sos, values, axis=0, padlen=pad)
-
-
-def rates(q: np.ndarray, rate: float, qd: np.ndarray | None = None) -> list[np.ndarray]:
-    """qd and qdd of positions on an even grid, by differences as far as they are not given."""
-    first: Any = np.gradient(q, 1.0 / rate, axis=0, edge_order=2) if qd is None else qd
-    return [first, np.gradient(first, 1.0 / rate, axis=0, edge_order=2)]
 
 
 def prepare(
@@ -463,15 +374,14 @@ def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
         even = log.uniform(chosen.rate)
     rate, cut = chosen.rate, chosen.cutoff
     if thin and not quasi_static:
-        cut = min(WIDER * cut, HIGHEST * rate)
+        cut = max(cut, min(WIDER * cut, HIGHEST * rate))
     logged = even.qd if chosen.velocity == "log" else None
-    q = lowpass(even.q, cut, rate, chosen.order)
-    qd = None if logged is None else lowpass(logged, cut, rate, chosen.order)
-    qd, qdd = rates(q, rate, qd)
+    q = low_passed_positions(even.q, cut, rate, chosen.order)
+    if logged is not None:
+        logged = lowpass(moved(logged, even.t, chosen.velocity_delay), cut, rate, chosen.order)
+    qd, qdd = rates(q, rate, logged)
     tau, t, warm, step = even.tau, even.t, even.temperature, 1
-    if chosen.torque_delay:
-        shifted = np.clip(t + chosen.torque_delay, t[0], t[-1])
-        tau = CubicSpline(t, tau)(shifted)  # lines would smooth the noise of half a step
+    tau = moved(tau, t, chosen.torque_delay)
     if thin:
         step = max(1, min(chosen.every, int(rate / (DENSE * chosen.cutoff))))
     if step > 1:  # the torque's noise must not fold into the band that is fitted

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..logs.log import Log, interpolated
-from .processing import band, resting
+from .motion import band, resting
 
 ROWS = 40  # of a window
 SHORTEST, LONGEST = 0.3, 3.0  # s, of a window

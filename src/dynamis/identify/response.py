@@ -20,7 +20,7 @@ from ..errors import OptionError
 from ..logs.log import Log
 from ..model.friction import Friction, sides
 from ..robot.resonances import Resonances
-from .processing import on_even_grid
+from .motion import on_even_grid
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -7,7 +7,7 @@ between its neighbours. What the caller gives stays.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,18 +27,19 @@ from .frictions import (
     without_memory,
 )
 from .left_out import Instants, LeftOut, Rows, Score
-from .processing import ESTIMATED, HIGHEST, MULTIPLE, Processing, noisy_velocities, of_the_motions
+from .motion import HIGHEST, MULTIPLE, late_velocities, noisy_velocities, of_the_motions
+from .processing import ESTIMATED, Processing
 from .unknowns import RIGID, Unknowns, unknowns
 from .verdict.diagnose import DELAYED
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-ALIKE = 0.02  # of the error: cut-offs and velocities within it differ by chance
+ALIKE = 0.02  # of the error: cut-offs within it are compared joint by joint
 AS_GOOD = 0.05  # of the least error: of friction models within it the simplest is taken
 VELOCITIES = "velocities"
 DELAY = "delay of the torque"
-NEAREST = f"within {100 * ALIKE:.0f} % of the least, nearest to what the motion suggests"
+JOINTWISE = f"the least joint by joint within {100 * ALIKE:.0f} % of the least"
 SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least and not surely worse"
 REST = f"without sharp signs, which miss over {100 * AS_GOOD:.0f} % more of the torque as logged"
 LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
@@ -46,6 +47,7 @@ HIGHEST_IN_TIME = 0.4  # of the sampling rate: a torque that is not late shows m
 FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
 MOST_ELEMENTS = 3  # with memory, of a joint
 MOVES = 3  # of the cut-off at last
+AT_ONCE = 3  # ways of processing whose rows are kept
 FEW = 5  # laws that are tried with delays of their own
 CLOSE = 1.3  # times the least error: a delay makes up for no more
 SURELY = 6.0  # standard deviations of a delay
@@ -119,6 +121,7 @@ class Search:
     choices: list[Choice] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     _tried: dict[Processing, LeftOut] = field(default_factory=dict)
+    _scores: dict[Any, Score | None] = field(default_factory=dict)
 
     def run(self) -> Decided:
         """Decide in order; where the logs are too short for it, the rules of Processing decide."""
@@ -131,6 +134,8 @@ class Search:
         how = replace(self.processing, dead_zone=zone)
         if how.torque_delay == ESTIMATED:
             how = replace(how, torque_delay=0.0)
+        if how.velocity_delay is None:
+            how = replace(how, velocity_delay=late_velocities(self.logs))
         rule = self._rule()
         begin = replace(how, cutoff=how.cutoff or rule, velocity=how.velocity or self._velocity())
         if not self._enough(start) or not self._score(begin, start, self._first_rotors):
@@ -193,15 +198,18 @@ class Search:
 
     def _left_out(self, how: Processing) -> LeftOut:
         if how not in self._tried:
+            while len(self._tried) >= AT_ONCE:  # rows take memory
+                self._tried.pop(next(iter(self._tried)))
             rows = Rows.of(self.logs, how, self.instants, self.robot)
-            self._tried = {how: LeftOut(rows, self.robot)}  # one at a time: rows take memory
+            self._tried[how] = LeftOut(rows, self.robot)
         return self._tried[how]
 
-    def _score(
-        self, how: Processing, model: FrictionModel, rotors: bool | None, start: Score | None = None
-    ) -> Score | None:
-        sought = self._unknowns(model, rotors)
-        return self._left_out(how).score(sought, self._known(sought), start)
+    def _score(self, how: Processing, model: FrictionModel, rotors: bool | None) -> Score | None:
+        key = how, repr(model), rotors
+        if key not in self._scores:
+            sought = self._unknowns(model, rotors)
+            self._scores[key] = self._left_out(how).score(sought, self._known(sought))
+        return self._scores[key]
 
     def _known(self, sought: Unknowns) -> np.ndarray | None:
         """Values of unknowns that are not sought, NaN for the others; None: all are."""
@@ -209,11 +217,11 @@ class Search:
             return None
         return np.where(np.isin(sought.kinds, RIGID), sought.values, np.nan)
 
-    def _error(self, how: Processing, model: FrictionModel, rotors: bool | None) -> float:
+    def _error(self, how: Processing, model: FrictionModel, rotors: bool | None) -> "Missed":
         """Infinite where there are too few rows."""
         self.tell(f"cut-off {how.cutoff:.3g} Hz, velocities {SOURCES[how.velocity]}")
         found = self._score(how, model, rotors)
-        return float("inf") if found is None else found.error
+        return Missed() if found is None else Missed(found.error, found.joint)
 
     # the choices, in order
 
@@ -224,29 +232,24 @@ class Search:
         start = float(how.cutoff or 0.0)
         tried = {start: self._error_at(start, how, law, rotors, in_time)}
         for factor in (0.5, 2.0):
-            if min(tried.values()) < (1.0 - ALIKE) * tried[start]:
+            if min(tried.values()).all < (1.0 - ALIKE) * tried[start].all:
                 break
             cutoff = start
             while LOWEST * start <= cutoff * factor <= self._highest(in_time):
                 least, cutoff = min(tried.values()), cutoff * factor
                 tried[cutoff] = self._error_at(cutoff, how, law, rotors, in_time)
-                if tried[cutoff] > least:
+                if tried[cutoff].all > least.all:
                     break
-        return replace(how, cutoff=self._least(tried, start))
+        return replace(how, cutoff=_least(tried))
 
     def _error_at(
         self, cutoff: float, how: Processing, law: FrictionModel, rotors: bool | None, in_time: bool
-    ) -> float:
+    ) -> "Missed":
         """The error with a cut-off, and with the delay that it shows where `in_time`."""
         tried = replace(how, cutoff=cutoff)
         if in_time:
             return self._delayed(tried, law, rotors).error
         return self._error(tried, law, rotors)
-
-    def _least(self, tried: dict[float, float], near: float) -> float:
-        """The best, or of those that are about as good the nearest to another."""
-        good = [x for x, error in tried.items() if error <= (1 + ALIKE) * min(tried.values())]
-        return min(good, key=lambda x: abs(np.log(x / near)))
 
     def _refined(
         self, how: Processing, law: FrictionModel, rotors: bool | None, in_time: bool = False
@@ -258,14 +261,15 @@ class Search:
             for cutoff in (here / FINER, min(here * FINER, self._highest(in_time))):
                 if not any(abs(cutoff / x - 1.0) < 0.01 for x in tried):
                     tried[cutoff] = self._error_at(cutoff, how, law, rotors, in_time)
-            best = self._least(tried, here)
+            best = _least(tried)
             if best == here:
                 break
             here = best
         others = sorted((x, e) for x, e in tried.items() if x != here)
-        names = tuple((f"{x:.3g} Hz", e) for x, e in others if np.isfinite(e))
-        why = "" if tried[here] <= min(tried.values()) else NEAREST
-        choice = Choice("cut-off", f"{here:.3g} Hz", tried[here], names, "as logged", why)
+        names = tuple((f"{x:.3g} Hz", e.all) for x, e in others if np.isfinite(e.all))
+        error = tried[here].all
+        why = "" if error <= min(tried.values()).all else JOINTWISE
+        choice = Choice("cut-off", f"{here:.3g} Hz", error, names, "as logged", why)
         self.choices.insert(0, choice)
         return replace(how, cutoff=here)
 
@@ -275,17 +279,19 @@ class Search:
         self.choices = [x for x in self.choices if x.what not in (VELOCITIES, DELAY)]
         self.findings.clear()
         of = f"as logged, {model} law"
-        errors = {str(x.processing.velocity): x.error for x in tried}
+        errors = {str(x.processing.velocity): x.error.all for x in tried}
         if len(tried) > 1:
             source = str(best.processing.velocity)
             rest = tuple((SOURCES[x], e) for x, e in errors.items() if x != source)
-            self.choices.append(Choice(VELOCITIES, SOURCES[source], best.error, rest, of))
+            self.choices.append(Choice(VELOCITIES, SOURCES[source], best.error.all, rest, of))
             if source == "difference":
                 self.findings.append(_not_used(errors))
         if best.deviation is not None:
             delay = float(best.processing.torque_delay or 0.0)
             said = f"{1e3 * delay:.2g} +- {1e3 * best.deviation:.1g} ms"
-            self.choices.append(Choice(DELAY, said, best.error, (("none", best.without),), of))
+            self.choices.append(
+                Choice(DELAY, said, best.error.all, (("none", best.without.all),), of)
+            )
             self.findings.append(_delay_said(delay, best.deviation))
         return best.processing
 
@@ -298,7 +304,7 @@ class Search:
             sources.append("difference" if how.velocity == "log" else "log")
         tried = [self._delayed(replace(how, velocity=x), model, rotors) for x in sources]
         own, other = tried[0], tried[-1]
-        return (other if other.error < (1.0 - ALIKE) * own.error else own), tried
+        return (other if other.error.all < (1.0 - ALIKE) * own.error.all else own), tried
 
     def _delayed(self, how: Processing, model: FrictionModel, rotors: bool | None) -> "DelayTried":
         """With the delay of the torque that is significant and makes the error no larger."""
@@ -315,7 +321,7 @@ class Search:
             return DelayTried(plain, error, error)
         then = replace(plain, torque_delay=delay)
         less = self._error(then, model, rotors)
-        if less > error:
+        if less.all > error.all:
             return DelayTried(plain, error, error)
         return DelayTried(then, less, error, deviation)
 
@@ -465,6 +471,23 @@ class Search:
             self.choices.append(choice)
 
 
+class Missed(NamedTuple):
+    """Relative errors of the torque as logged: of all joints, and the mean joint's."""
+
+    all: float = float("inf")
+    joint: float = float("inf")
+
+
+def _least(tried: dict[float, Missed]) -> float:
+    """Of those that miss about as little as the best the one whose joints miss the least.
+
+    All torque together is mostly that of the joints that carry.
+    """
+    least = min(tried.values()).all
+    good = [x for x, missed in tried.items() if missed.all <= (1.0 + ALIKE) * least]
+    return min(good, key=lambda x: tried[x].joint)
+
+
 Tried = tuple[Score, FrictionModel, bool | None]
 
 
@@ -492,8 +515,8 @@ class DelayTried:
     """Processing with the delay it shows, the error with it and without; None: no delay."""
 
     processing: Processing
-    error: float
-    without: float
+    error: "Missed"
+    without: "Missed"
     deviation: float | None = None
 
 

@@ -25,7 +25,8 @@ from .information import (
     told_apart,
     weighted,
 )
-from .processing import STILL, Processing, Samples, prepare
+from .motion import STILL
+from .processing import Processing, Samples, prepare
 from .unknowns import RIGID, Unknowns
 from .verdict.diagnose import POOR
 

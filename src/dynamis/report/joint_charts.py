@@ -8,7 +8,8 @@ import numpy as np
 from ..identify.deviations import NORMAL, autocorrelation
 from ..identify.estimate import CONFIDENCE, Rows, friction_curve
 from ..identify.hysteresis import Reversals
-from ..identify.processing import Processing, band, spectrum
+from ..identify.motion import band, spectrum
+from ..identify.processing import Processing
 from ..identify.response import JointResponse
 from ..logs.log import Log
 from ..robot.resonances import Resonances

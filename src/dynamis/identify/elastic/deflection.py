@@ -19,7 +19,7 @@ from ...errors import OptionError, shown
 from ...lazy import cached_property
 from ...logs.log import Log
 from ..frictions import friction_named
-from ..processing import on_even_grid
+from ..motion import on_even_grid
 from ..unknowns import Unknowns, unknowns
 from .joints import checked_elastic
 from .motor_equation import convolved_ends, kernels

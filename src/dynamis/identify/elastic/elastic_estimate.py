@@ -12,7 +12,7 @@ from ...logs.log import OPTIONAL, Log
 from ...model.check.finding import Finding
 from ...model.drive import Drive
 from ...tables import text_table
-from ..processing import on_even_grid
+from ..motion import on_even_grid
 from .motor_equation import CURVED, ahead, convolved_ends, kernels
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ...logs.log import Log
 from ...model.check.finding import Finding
 from ...model.drive import Drive
 from ...progress import stage
-from ..processing import on_even_grid
+from ..motion import on_even_grid
 from .elastic_estimate import SHORTEST, SHOWN, ElasticEstimate, ElasticJoint, drives_of
 from .motor_equation import (
     MotorFit,

@@ -17,7 +17,7 @@ from ...lazy import cached_property
 from ...logs.log import OPTIONAL, Log
 from ...progress import Stage
 from ..frictions import friction_named
-from ..processing import on_even_grid
+from ..motion import on_even_grid
 from ..unknowns import Unknowns, unknowns
 from .link_motion import LinkMotion
 from .motor_equation import HIGHEST, MULTIPLE, Stretch, block_scatter, convolved_ends, cutoff_for, kernels

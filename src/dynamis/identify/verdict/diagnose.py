@@ -15,7 +15,8 @@ from ...logs.units import sign_option
 from ...model.check.finding import Finding
 from ...model.law import UserLaw
 from ..information import Information, condition, triangle, weighted
-from ..processing import Processing, Samples, lowpass, resting
+from ..motion import late_velocities, resting
+from ..processing import Processing, Samples
 from ..unknowns import Unknowns
 from .trials import DRIVES, TILTED, Tilt, relative_misfits, tilted_base
 from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 SHORT = 50  # rows
-STRETCHES = 40  # of a log, on each of which the lag of its velocities is estimated
 LATE = 2e-3  # s: velocities that come later are worth a word
 HALF = 0.5  # of the rows of a closed mechanism must close
 POOR = 1e4  # condition number beyond which a motion does not excite the unknowns
@@ -95,10 +95,10 @@ def _open(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
 
 def _lag(log: Log, where: str) -> Iterator[Finding]:
     """Logged velocities that come late, as those of a filter do."""
-    late = velocity_lag(log)
+    late = late_velocities([log])
     if late >= LATE:
         what = f"the logged velocities come {1e3 * late:.1f} ms after the positions"
-        remedy = "nothing; differences of the positions are tried too, see the choices"
+        remedy = "nothing; they are moved, and differences of the positions are tried too"
         yield Finding("note", where, what, remedy)
 
 
@@ -114,23 +114,6 @@ def velocities_replaced(
             )
             remedy = "nothing; processing=dy.Processing(velocity='log') uses the logged ones"
             yield Finding("note", log.name or "log", what, remedy)
-
-
-def velocity_lag(log: Log) -> float:
-    """Seconds by which the logged velocities follow the derivative of the positions; 0 without.
-
-    qd = rate - lag d(rate)/dt by least squares on each of many stretches, of those that move the
-    median: a recording that ends (or a filter that begins) within a motion spoils few of them.
-    """
-    if log.qd is None or len(log) < SHORT:
-        return 0.0
-    rate = np.gradient(log.q, log.t, axis=0)
-    slope = np.gradient(lowpass(rate, 0.1 * log.rate, log.rate), log.t, axis=0)
-    starts = np.linspace(0, len(log), min(STRETCHES, len(log) // 10), endpoint=False).astype(int)
-    off = np.add.reduceat(((rate - log.qd) * slope).sum(axis=1), starts)
-    size = np.add.reduceat((slope * slope).sum(axis=1), starts)
-    moving = size > 0.1 * np.quantile(size, 0.8)
-    return float(np.median(off[moving] / size[moving])) if moving.any() else 0.0
 
 
 def _length(log: Log, where: str) -> Iterator[Finding]:

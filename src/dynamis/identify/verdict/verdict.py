@@ -17,7 +17,8 @@ from ...logs.log import Log
 from ...model.check.finding import Finding
 from ...tables import html_table, text_table
 from ..information import Information
-from ..processing import HIGHEST, Processing, lowpass, on_even_grid
+from ..motion import HIGHEST, lowpass, on_even_grid
+from ..processing import Processing
 from ..unknowns import Unknowns
 from .error_split import ErrorSplit, of_joint, percent
 
