@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.identify.frictions import friction_named
 from dynamis.identify.motion import late_velocities
-from dynamis.identify.verdict.diagnose import LogError
+from dynamis.identify.processing import Processing, prepare
+from dynamis.identify.unknowns import unknowns
+from dynamis.identify.verdict.diagnose import LogError, excerpt, late_torque
 
 from .motions import arm, log_of, series
 
@@ -149,3 +152,14 @@ def test_a_joint_that_stands_still_is_said():
     assert "joint2 do not move" in findings(log)
     tremble = q + [0.0, 1e-3] * np.random.default_rng(0).normal(size=q.shape)
     assert "joint2 do not move" in findings(dy.Log(t=t, q=tremble, qd=qd, tau=log.tau))
+
+
+@pytest.mark.parametrize("delays, named", [((0.05, 0.05), True), ((0.03, 0.08), False)])
+def test_a_torque_is_late_if_both_halves_show_the_same_delay(delays, named):
+    late = [
+        np.stack([np.interp(GOOD.t - d, GOOD.t, x) for x in GOOD.tau.T], axis=1) for d in delays
+    ]
+    log = changed(tau=np.where(GOOD.t[:, None] < GOOD.t.mean(), *late))
+    sought = unknowns(ROBOT, friction_named("smooth"), None)
+    found = [*late_torque(sought, excerpt(prepare(log, Processing(dead_zone=0.03))[0]), log.step)]
+    assert [("comes 50 ms late" in f.what) for f in found] == [True] * named
