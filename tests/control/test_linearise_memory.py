@@ -15,7 +15,9 @@ MEMORY = dy.Memory((1e-3, 1e-2), (3.0, 5.0))
 BRISTLES = {"law": "lugre", "coulomb": 1.0, "stiffness": 2e3, "damping": 5.0}
 SPRING = 3.0 / 1e-3 + 5.0 / 1e-2
 PUSH = {"memory": 0.1, "bristles": 1e-4}  # N m: far above a millionth of the weights, below slip
-WITHIN = 2e-3  # of the largest motion: simulated elements keep a millionth of dry friction
+WITHIN = (
+    5e-3  # of the largest motion of a state: simulated elements keep a millionth of dry friction
+)
 pytestmark = pytest.mark.usefixtures("compiled")
 KINDS = {"memory": {"memory": MEMORY}, "bristles": BRISTLES}
 
@@ -44,11 +46,13 @@ def responses(robot, q0, push, duration=0.05, **options):
 def test_small_motions_from_rest_are_those_of_springs(kind, drive):
     robot = arm(**KINDS[kind])
     if drive is not None:
+        if kind == "bristles":  # the motor bends its own
+            drive = replace(drive, coulomb=0.5)
         links = [replace(x, drive=drive) for x in robot.model.links]
         robot = dy.Robot(replace(robot.model, links=tuple(links)))
     simulated, linear = responses(robot, np.array([0.2, 0.4]), PUSH[kind] * np.array([1.0, -0.7]))
     size = np.abs(simulated).max(axis=0)
-    assert (np.abs(simulated - linear).max(axis=0) < WITHIN * size.max()).all()
+    assert (np.abs(simulated - linear).max(axis=0) < WITHIN * size).all()
     without = linearise(arm(), [0.2, 0.4])
     if drive is None:
         M = robot.mass_matrix([0.2, 0.4])

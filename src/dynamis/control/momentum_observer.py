@@ -56,7 +56,7 @@ class MomentumObserver(Observer):
         """Nothing seen yet: the first step only notes the momentum and the bias."""
         rest = [0.0] * arm.n
         parts = {"estimate": rest, "momentum": rest, "bias": rest, "seen": [0.0]}
-        return parts if self.friction == "none" else parts | relaxed_at(arm, sample)
+        return parts if self.friction == "none" else {**parts, **relaxed_at(arm, sample)}
 
     def step(self, arm: Arm, sample: Sample) -> Step:
         """The estimate at this sample; `tau` acted since the last one, dt ago."""
@@ -73,7 +73,7 @@ class MomentumObserver(Observer):
             share = state.seen[0] * (1.0 - arm.exp(-sample.gains.gain[i] * dt))
             estimate.append(state.estimate[i] + share * (external - state.estimate[i]))
         after = {"estimate": estimate, "momentum": momentum, "bias": bias, "seen": [1.0]}
-        return estimate, after | stretched
+        return estimate, {**after, **stretched}
 
     @checked
     def stiction(self, robot: "Robot") -> np.ndarray:

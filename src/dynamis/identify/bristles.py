@@ -131,8 +131,8 @@ def _table(points: Sequence[Bristle]) -> np.ndarray:
 def _points(table: np.ndarray) -> tuple[Bristle, ...]:
     """Bristles of a table."""
     return tuple(
-        Bristle(*map(float, (c, more, velocity, stiffness, damping)))
-        for c, more, stiffness, damping, velocity in table
+        Bristle(c, more, velocity, stiffness, damping)
+        for c, more, stiffness, damping, velocity in table.tolist()
     )
 
 

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arguments import check_fields, checked, choice, is_list, is_word, strict
-from ..errors import OptionError, did_you_mean
+from ..errors import OptionError, did_you_mean, shown
 from ..model.friction import LAWS, sides
 from ..model.memory import Memory
 from ..model.quantity import resolve
@@ -73,6 +73,12 @@ class FrictionModel:
         if self.law is not None:
             choice(self.law, "law", LAWS)
         object.__setattr__(self, "constants", {**self._defaults, **self.constants})
+        for name, value in self.bristles.items():
+            if not isinstance(value, Bristle):
+                raise OptionError(
+                    f"bristles of {name!r} are {shown(value)}, expected those of an estimate",
+                    "leave them out: the log decides",
+                )
         radii = [*self.radii] if is_list(self.radii) else [self.radii]
         if radii:
             settled = Memory(radii, [0.0] * len(radii)).radii

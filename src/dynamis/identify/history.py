@@ -81,7 +81,8 @@ class Bent(NamedTuple):
     @property
     def bristles(self) -> Bristles:
         """The bristles of all joints that have some."""
-        return Bristles(*np.array([point[:5] for point in self.points]).reshape(-1, 5).T)
+        c, more, velocity, stiffness, damping = np.array([x[:5] for x in self.points]).T
+        return Bristles(c, more, velocity, stiffness, damping)
 
     @property
     def key(self) -> tuple:

@@ -148,8 +148,8 @@ class Unknowns:
     def elements(self) -> Elements:
         """The elements with memory."""
         rows = [self._element(int(k)) for k in self.of_kind("memory")]
-        whole = [np.array([row[i] for row in rows], dtype=int) for i in (0, 1)]
-        return Elements(*whole, np.array([row[2] for row in rows], dtype=float))
+        unknowns, joints = (np.array([row[i] for row in rows], dtype=int) for i in (0, 1))
+        return Elements(unknowns, joints, np.array([row[2] for row in rows], dtype=float))
 
     @cached_property
     def history(self) -> History:
@@ -167,8 +167,8 @@ class Unknowns:
             for k in self.of_kind(*OF_BRISTLES)
             if self.joints[k] in bent
         ]
-        columns = np.array(rows, dtype=int).reshape(-1, 4).T
-        return Bent(*columns, np.array(bent, dtype=int), points)
+        unknowns, joints, slope, of = np.array(rows, dtype=int).reshape(-1, 4).T
+        return Bent(unknowns, joints, slope, of, np.array(bent, dtype=int), points)
 
     def _element(self, k: int) -> tuple[int, int, float]:
         """An unknown weight, its joint and its radius."""
@@ -430,7 +430,7 @@ def bristle_at(friction: FrictionModel, robot: "Robot", joint: str) -> Bristle:
         return friction.bristles[joint]
     link = next(x for x in robot.model.links if x.joint_name == joint)
     constants = link.friction.constants
-    return Bristle(1.0, 0.0, *(float(constants[x]) for x in ("velocity", "stiffness")), 0.0)
+    return Bristle(1.0, 0.0, float(constants["velocity"]), float(constants["stiffness"]), 0.0)
 
 
 def _plain_friction(robot: "Robot") -> np.ndarray:
