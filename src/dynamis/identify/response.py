@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from .estimate import Estimate
 
-OUTPUTS = ("velocity", "deflection")
+OUTPUTS: tuple[str, ...] = ("velocity", "deflection")
 SEGMENTS = 5  # of a log at least, before they overlap by half
 LONGEST = 8.0  # s of a segment
 SHORTEST = 64  # samples of one
@@ -103,23 +103,19 @@ def _segments(logs: Sequence[Log]) -> tuple[int, np.ndarray]:
     return size, np.fft.rfftfreq(size, 1.0 / logs[0].rate)
 
 
-def _averaged(
-    logs: Sequence[Log], size: int, model: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _averaged(logs: Sequence[Log], size: int, model: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Responses to the own torque and their coherence, (2, F, n); `model` is (2, F, n, n)."""
     n = logs[0].n
     others, diagonal = model * (1.0 - np.eye(n)), np.einsum("kfii->kfi", model)
     both, power, foreign = np.zeros((3, *model.shape[:3]), complex)
-    own, window = np.zeros(model.shape[1:3]), get_window("hann", size)[:, None]
+    own, window = np.zeros(model.shape[1:3]), np.asarray(get_window("hann", size))[:, None]
     for log in logs:
         if abs(log.rate - logs[0].rate) > 1e-6 * log.rate:
             continue
         assert log.motor is not None
         signals = log.tau, np.gradient(log.motor, log.step, axis=0), log.motor - log.q
         for first in range(0, len(log) - size + 1, size // 2):
-            u, *y = (
-                np.fft.rfft(window * _level(x[first : first + size]), axis=0) for x in signals
-            )
+            u, *y = (np.fft.rfft(window * _level(x[first : first + size]), axis=0) for x in signals)
             y[0] *= _differenced(np.fft.rfftfreq(size, log.step), log.step)[:, None]
             theirs = np.einsum("kfij,fj->kfi", others, u)
             alone = np.stack(y) - theirs

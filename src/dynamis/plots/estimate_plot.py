@@ -1,6 +1,6 @@
 """Figures of an estimate: friction about reversals, and frequency responses of elastic joints."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..files import PAGES, checked_path
 from ..errors import OptionError
+from ..files import PAGES, checked_path
 from ..identify.deviations import autocorrelation
 from ..identify.estimate import fitted_rows, headline
 from ..identify.feasible import links_of

@@ -1,4 +1,4 @@
-"""Charts of one joint in the report of an identification: torque, friction, residuals, responses."""
+"""Charts of one joint in the report of an identification: torque, friction, residuals, modes."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -138,6 +138,7 @@ def spectrum_chart(log: Log, processing: Processing) -> tuple[str, list[ChartSer
     drawn.append(ChartSeries("cut-off", [cutoff, cutoff], ends, "dashed", ORANGE))
     panel = Panel(drawn, "power of q, of its peak", 14.0, (LOWEST, 3.0), log=True)
     return chart("", "frequency, Hz", panel, log=True), drawn
+
 
 LOOP = (
     ChartSeries("measured", [], [], "dots", INK),
