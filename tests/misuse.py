@@ -38,6 +38,7 @@ import sympy
 import dynamis as dy
 from dynamis.compile.arrays import CALL_OPTIONS
 from dynamis.errors import DynamisError
+from dynamis.identify.elastic.joints import ElasticEstimate, ElasticJoint
 
 MODULES = (  # besides dynamis.__all__
     *("agree", "gym", "identify", "jax", "plots", "realtime", "simulation"),
@@ -224,7 +225,20 @@ def log() -> Any:
 
 @functools.cache
 def estimate() -> Any:
-    return dy.identify(robot(), log(), estimator="ols", held_out=False, force=True)
+    return dy.identify(robot(), log(), estimator="ordinary", held_out=False, force=True)
+
+
+@functools.cache
+def elastic_estimate() -> Any:
+    """The same with an elastic second joint, as if it had been found."""
+    constants = dict.fromkeys(("damping", "backlash", "viscous", "coulomb", "zero", "lag"), 0.0)
+    joint = ElasticJoint(
+        "joint2", stiffness=900.0, rotor_inertia=0.1, delay=0.0, explained=1.0, cutoff=10.0,
+        half_widths={}, **constants,
+    )  # fmt: skip
+    bent = log().q + 1e-3 * log().tau * [0.0, 1.0]
+    both = dataclasses.replace(log(), motor=bent)
+    return dataclasses.replace(estimate(), elastic=ElasticEstimate((joint,)), recorded=(both,))
 
 
 def plant_file() -> str:
@@ -418,6 +432,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "study.vary": lambda: dy.Scatter(robot(), mass=0.1),
     "study.progress": lambda: False,
     **{f"Study.{x}.measure": lambda: "rms_error" for x in STUDIED},
+    "plots.plot_hysteresis.estimate": estimate,
+    "plots.plot_response.estimate": elastic_estimate,
     "plots.plot_study.study": study,
     "plots.plot_study.measure": lambda: "rms_error",
     "Distribution.heights.edges": lambda: [0.0, 0.5, 1.0],
@@ -640,6 +656,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 
 # left out, and why
 NOT_TRIED = {
+    "Estimate.plot_response": "of elastic joints: plots.plot_response is tried",
     "Draw.part": "it takes what NumPy takes as indices",
     "exercises.Exercise": "a result, which exercises.exercise makes",
     "exercises.ClassMarks": "a result, which exercises.class_marks makes",
@@ -663,6 +680,7 @@ SLOW = (
     *("realtime.run_plant", "interop.from_rtb", "interop.from_yourdfpy", "interop.from_mujoco"),
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),
+    *("plots.plot_hysteresis", "plots.plot_response", "Estimate.plot_hysteresis"),
     *("plots.plot_run", "Run.plot", "Excitation.plot", "Robot.equations", "Robot.plot"),
 )
 FEW, SOME = 3, 16  # values that a parameter of a slow and of any other callable gets in the tests

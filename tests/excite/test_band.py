@@ -157,7 +157,7 @@ def test_an_elastic_arm_is_told_which_band_reaches_its_resonances(arm, compiled)
 
 
 def test_saved_and_read_again(design, arm, tmp_path):
-    with pytest.raises(OptionError, match="expected at most 0.01"):
+    with pytest.raises(OptionError, match=r"expected at most 0\.01"):
         design.sample(0.02)
     sampled = design.sample()
     assert np.diff(sampled.t).max() <= 0.1001 / design.band.high

@@ -11,11 +11,16 @@ import dynamis as dy
 from dynamis.errors import FileError, OptionError
 from dynamis.identify.deviations import autocorrelation
 from dynamis.identify.estimate import fitted_rows, friction_curve
+from dynamis.identify.frictions import FRICTIONS
+from dynamis.identify.hysteresis import presliding_said, reversals
 from dynamis.identify.identification import identify
 from dynamis.identify.verdict.error_split import percent
 from dynamis.logs.log import Log
 from dynamis.report.identification import Torques, write
 from dynamis.report.page import few
+
+from ..identify.test_elastic import counted, moved, two_masses
+from ..identify.test_memory import WEIGHTS, hysteretic, recorded
 
 HOSTILE = "<script>alert(1)</script>"
 LARGEST = 4e5  # bytes
@@ -206,3 +211,36 @@ def test_thinning_keeps_peaks_and_breaks_at_gaps():
 
 def test_many_charts_share_the_room():
     assert Torques(["N m"], 1).most > Torques(["N m"], 100).most >= 100
+
+
+def test_friction_about_reversals_has_a_section_where_it_has_memory(text, tmp_path):
+    assert "Friction about reversals" not in text and "Presliding" not in text
+    true, described = hysteretic()
+    model = replace(FRICTIONS["memory"], radii=(*WEIGHTS,))
+    options = {"held_out": False, "estimator": "weighted", "cutoff": 25.0}
+    found = identify(described, recorded(true), friction=model, **options)
+    page = found.report(tmp_path / "id.html").read_text(encoding="utf-8")
+    verdict = page[page.index("<h2>Verdict") : page.index("<h2>Held out")]
+    assert html.escape(presliding_said(found)) in verdict
+    section = page[page.index("<h2>Friction about reversals") : page.index("<h2>Parameters")]
+    assert section.count('<figure class="chart"') == 2 * 2
+    for one in reversals(found):
+        assert f"<td>{one.turns}</td>" in section
+        assert all(f"<td>{x:.3g} N m</td>" in section for x in one.errors())
+    assert section.count('data-name="radii of the elements"') == 2 * len(WEIGHTS)
+
+
+def test_elastic_joints_have_a_section(compiled, tmp_path):
+    arm = two_masses()
+    found = identify(arm, counted(moved(arm)), elastic="auto", held_out=False)
+    page = found.report(tmp_path / "id.html").read_text(encoding="utf-8")
+    section = page[page.index("<h2>Elastic joints") : page.index("<h2>Parameters")]
+    for cell in found.elastic.table()[0]:
+        assert f"<td>{cell}</td>" in section
+    for output in ("velocity", "deflection"):
+        assert f"<figcaption>joint1: {output}</figcaption>" in section
+    assert section.count('data-name="modes, rotors free"') == 2
+    assert section.count('data-name="coherence"') == 2
+    short = replace(found, recorded=(found.recorded[0].window(0.0, 0.2),))
+    page = short.report(tmp_path / "id.html").read_text(encoding="utf-8")
+    assert "No frequency responses: the longest stretch" in page

@@ -141,10 +141,11 @@ class Loops:
         if not follow:
             rows = [decide.index(k) for k in drives]
             return Fourier(own.a[rows], own.b[rows], own.period, q0[rows], own.harmonics)
-        H, columns = own.harmonics[-1], np.array(own.harmonics) - 1
+        H, columns = own.harmonics[-1], [h - 1 for h in own.harmonics]
         a, b = np.zeros((2, self.robot.n, len(t) // 2 - 1))
         middle = np.zeros(self.robot.n)
-        a[np.ix_(decide, columns)], b[np.ix_(decide, columns)] = own.a, own.b
+        there = np.ix_(list(decide), columns)
+        a[there], b[there] = own.a, own.b
         middle[list(decide)] = q0
         x = own(t)
         q = self.led(q0[None], (x.q[None], x.qd[None], x.qdd[None]), t)[0, 0][:, follow]

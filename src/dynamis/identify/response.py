@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from .estimate import Estimate
 
-OUTPUTS = ("velocity", "deflection")
+OUTPUTS: tuple[str, ...] = ("velocity", "deflection")
 SEGMENTS = 5  # of a log at least, before they overlap by half
 LONGEST = 8.0  # s of a segment
 SHORTEST = 64  # samples of one
@@ -108,7 +108,7 @@ def _averaged(logs: Sequence[Log], size: int, model: np.ndarray) -> tuple[np.nda
     n = logs[0].n
     others, diagonal = model * (1.0 - np.eye(n)), np.einsum("kfii->kfi", model)
     both, power, foreign = np.zeros((3, *model.shape[:3]), complex)
-    own, window = np.zeros(model.shape[1:3]), get_window("hann", size)[:, None]
+    own, window = np.zeros(model.shape[1:3]), np.asarray(get_window("hann", size))[:, None]
     for log in logs:
         if abs(log.rate - logs[0].rate) > 1e-6 * log.rate:
             continue

@@ -1,4 +1,4 @@
-"""Charts of one joint in the report of an identification: torque, friction, residuals, responses."""
+"""Charts of one joint in the report of an identification: torque, friction, residuals, modes."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

@@ -333,7 +333,7 @@ def excerpt(motions: Sequence[Samples], unknowns: Unknowns | None = None) -> Exc
     With `unknowns` their friction with memory is followed; without, all of it slips.
     """
     total, parts, series = sum(len(m) for m in motions), [], []
-    follow = unknowns is not None and len(unknowns.history.unknowns) > 0
+    past = unknowns if unknowns is not None and len(unknowns.history.unknowns) else None
     bent: list[np.ndarray] = []
     for m in motions:
         moving = np.flatnonzero(m.weight.any(axis=1))
@@ -344,14 +344,12 @@ def excerpt(motions: Sequence[Samples], unknowns: Unknowns | None = None) -> Exc
         warm = np.zeros_like(m.tau) if m.temperature is None else m.temperature
         parts.append([*(x[k] for x in smooth[:3]), m.weight[k], warm[k]])
         series.append((m.t[k], m.t, smooth[3]))
-        if follow:
-            bent.append(m.low_passed(m.deflection(unknowns)[0])[k])
+        if past is not None:
+            bent.append(m.low_passed(m.deflection(past)[0])[k])
     q, qd, qdd, weight, warm = map(np.concatenate, zip(*parts, strict=True))
     known = any(m.temperature is not None for m in motions)
     warm = warm if known else None
-    return Excerpt(
-        q, qd, qdd, weight, warm, tuple(series), np.concatenate(bent) if follow else None
-    )
+    return Excerpt(q, qd, qdd, weight, warm, tuple(series), np.concatenate(bent) if bent else None)
 
 
 def torque_size(robot: "Robot", rows: Excerpt, unknowns: Unknowns) -> Iterator[Finding]:
