@@ -392,6 +392,18 @@ def test_a_bandwidth_beyond_a_resonance_is_named():
     JointPID.from_bandwidth(two_links(None), 60.0)
 
 
+def test_modes_of_a_rigid_joint_are_those_of_the_sampled_double_integrator():
+    """Two poles of I s^2 + D s + K, held for a sample short enough not to matter."""
+    link = dy.Link(inertia=(0, 0, 0.5), drive=dy.Drive())
+    robot = dy.Robot.from_dh("one", convention="standard", gravity=(0, 0, 0), links=[link])
+    (mode,) = closed_loop_modes(robot, JointPID(50.0, 0.0, 2.0), sample_time=1e-5)
+    w, z = 10.0, 2.0 / (2.0 * 0.5 * 10.0)
+    assert mode.frequency == pytest.approx(w * np.sqrt(1 - z * z) / (2 * np.pi), rel=1e-3)
+    assert mode.damping == pytest.approx(z, rel=1e-3)
+    with pytest.raises(OptionError, match="expected 0 to a sample"):
+        closed_loop_modes(robot, JointPID(50.0), delay=0.1)
+
+
 def test_a_reference_shaped_with_the_modes_of_the_loop_settles():
     robot, law = soft(), MotorPD([2000.0, 200.0], [50.0, 5.0])
     modes = closed_loop_modes(robot, law, 0.5 * (START + END))
