@@ -251,6 +251,11 @@ def points_file() -> str:
     return "points.csv"
 
 
+@functools.cache
+def state_feedback() -> Any:
+    return dy.control.StateFeedback.from_bandwidth(robot(), 2.0, 0.005)
+
+
 def moving(t: float) -> tuple:
     """A motion of two joints."""
     return [0.5 * t, 0.0], [0.5, 0.0], [0.0, 0.0]
@@ -378,11 +383,25 @@ VALID: dict[str, Callable[[], Any]] = {
     "agree.Row.limit": lambda: 1.0,
     "trajectory.from_file.path": points_file,
     "trajectory.from_function.function": lambda: moving,
-    **{f"{x}.simplified.tolerance": lambda: 0.1 for x in ("Along", "Fourier", "Hermite", "Sine")},
+    **{
+        f"{x}.simplified.tolerance": lambda: 0.1
+        for x in ("Along", "Fourier", "Hermite", "Shaped", "Sine")
+    },
     "trajectory.Hermite.states": lambda: np.zeros((2, 3, N)),
     "trajectory.time_optimal.acceleration": lambda: 1.0,
     "compile().*arguments": lambda: ([0.1, 0.2],),
     "control.ControlLoop.sample_time": lambda: 0.005,
+    "control.Notch.law": LAW,
+    "control.Notch.sample_time": lambda: 0.005,
+    **{
+        f"control.StateFeedback.{x}": functools.partial(lambda x: getattr(state_feedback(), x), x)
+        for x in ("feedback", "correction", "transition", "input", "period")
+    },
+    "trajectory.Shaped.trajectory": lambda: dy.trajectory.sine([0.1, 0.2], 0.1, 1.0),
+    "trajectory.Shaped.times": lambda: [0.0, 0.1],
+    "trajectory.Shaped.shares": lambda: [0.5, 0.5],
+    "trajectory.zvd.trajectory": lambda: dy.trajectory.sine([0.1, 0.2], 0.1, 1.0),
+    "trajectory.zvd.modes": lambda: [(3.0, 0.1)],
     "gym.ReachVectorEnv.num_envs": lambda: 2,
     "ReachVectorEnv.step.action": lambda: np.zeros((2, N)),
     "control.step_metrics.t": lambda: np.arange(20) / 10.0,
@@ -616,6 +635,10 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("Derivation.evaluate", "Equations.evaluate", "Robot.with_values"), ("m1",)),
     **{f"{x}.from_bandwidth": BLOCK for x in ("ComputedTorque", "FeedForward", "PointToPoint")},
     **{f"{x}.from_bandwidth": BLOCK for x in ("Impedance", "TaskSpace")},
+    **{
+        f"{x}.from_bandwidth": ("model", "sample_time", "limit")
+        for x in ("FlatnessFeedForward", "MotorPD", "StateFeedback")
+    },
     "JointPID.from_bandwidth": ("model", "sample_time", "gravity", "derivative", "limit"),
     "SlotineLi.from_bandwidth": ("model", "sample_time", "adapt", "start_from", "smoothing"),
     "Estimate.refine": ("iterations", "sample_time", "dt", "step", "sensors"),
@@ -657,6 +680,8 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 # left out, and why
 NOT_TRIED = {
     "Estimate.plot_response": "of elastic joints: plots.plot_response is tried",
+    "Along.derivatives": "the one made here is not smooth; Sine.derivatives is the same function",
+    "Hermite.derivatives": "the one made here is not smooth; Sine.derivatives is the same function",
     "Draw.part": "it takes what NumPy takes as indices",
     "exercises.Exercise": "a result, which exercises.exercise makes",
     "exercises.ClassMarks": "a result, which exercises.class_marks makes",

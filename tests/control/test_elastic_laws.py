@@ -89,6 +89,23 @@ def test_motor_pd_of_a_prismatic_joint_and_of_backlash():
     np.testing.assert_allclose(motor, want, rtol=1e-12)
 
 
+def soft_five_bar() -> dy.Robot:
+    """A closed mechanism whose drives have elastic gears."""
+    robot = five_bar()
+    for k in robot.driven:
+        robot = robot.with_drive(k, rotor_inertia=0.05, stiffness=500.0, damping=1.0)
+    return robot
+
+
+def test_motor_pd_holds_the_drives_of_a_closed_mechanism():
+    robot = soft_five_bar()
+    drives = list(robot.driven)
+    place = robot.home[drives] + [0.1, -0.05]
+    found = dy.simulate(robot, 3.0, controller=MotorPD(60.0, 8.0), reference=place, **SOFT)
+    np.testing.assert_allclose(found.q[-1, drives], place, atol=1e-9)
+    assert np.abs(found.motor[-1, drives] - place).min() > 2e-3
+
+
 # flatness
 
 
@@ -222,9 +239,8 @@ def test_backlash_endless_friction_and_closed_mechanisms_are_refused():
     rough = soft().with_friction(viscous=1.0, coulomb=0.5, law="grotjahn", ratio=0.3)
     with pytest.raises(OptionError, match="of endless slope at rest"):
         Law(law, rough, 1e-3)
-    for one in (law, MotorPD(10.0, 1.0)):
-        with pytest.raises(OptionError, match=r"is for open arms, robot '.*' has closed loops"):
-            Law(one, five_bar(), 1e-3)
+    with pytest.raises(OptionError, match=r"is for open arms, robot '.*' has closed loops"):
+        Law(law, five_bar(), 1e-3)
     Law(replace(law, model=soft()), soft(backlash=1e-3), 1e-3)
 
 
@@ -390,6 +406,18 @@ def test_a_bandwidth_beyond_a_resonance_is_named():
         JointPID.from_bandwidth(robot, 400.0)
     FlatnessFeedForward.from_bandwidth(robot, 0.55 * lowest)
     JointPID.from_bandwidth(two_links(None), 60.0)
+
+
+def test_modes_of_a_rigid_joint_are_those_of_the_sampled_double_integrator():
+    """Two poles of I s^2 + D s + K, held for a sample short enough not to matter."""
+    link = dy.Link(inertia=(0, 0, 0.5), drive=dy.Drive())
+    robot = dy.Robot.from_dh("one", convention="standard", gravity=(0, 0, 0), links=[link])
+    (mode,) = closed_loop_modes(robot, JointPID(50.0, 0.0, 2.0), sample_time=1e-5)
+    w, z = 10.0, 2.0 / (2.0 * 0.5 * 10.0)
+    assert mode.frequency == pytest.approx(w * np.sqrt(1 - z * z) / (2 * np.pi), rel=1e-3)
+    assert mode.damping == pytest.approx(z, rel=1e-3)
+    with pytest.raises(OptionError, match="expected 0 to a sample"):
+        closed_loop_modes(robot, JointPID(50.0), delay=0.1)
 
 
 def test_a_reference_shaped_with_the_modes_of_the_loop_settles():

@@ -9,7 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import OptionError
 from dynamis.realtime import Law
-from tests.control.test_elastic_laws import rpr, soft
+from tests.control.test_elastic_laws import rpr, soft, soft_five_bar
 
 from .laws_in_c import InPython, Library, control, passes, write
 
@@ -58,6 +58,27 @@ def test_the_bits_of_the_simulation(tmp_path, kind, arm):
         np.testing.assert_array_equal(torque, tau[k])
         python, _ = own.step(q[k], qd[k], wanted)
         assert np.abs(python - torque).max() <= 1e-12 * largest
+
+
+@pytest.mark.parametrize("kind", ["flatness", "states"])
+def test_the_self_test_has_jerk_and_snap(tmp_path, kind):
+    robot = soft()
+    passes(write(Law(LAWS[kind](robot), robot, H), tmp_path))
+
+
+def test_the_bits_of_a_closed_mechanism(tmp_path):
+    robot = soft_five_bar()
+    law, place = Law(control.MotorPD(60.0, 8.0), robot, H), robot.home[list(robot.driven)] + 0.05
+    run = dy.simulate(
+        robot, 0.1, controller=law, reference=place, sensors=dy.Sensors(), check_step=False
+    )
+    seen, still = run.measured, np.zeros(2)
+    compiled = Library(law, tmp_path, trig="own")
+    compiled.start(seen.q[0], seen.qd[0])
+    for k in range(len(seen.t) - 1):
+        torque, status = compiled.step(seen.q[k], seen.qd[k], (place, still, still))
+        assert status == 0
+        np.testing.assert_array_equal(torque, seen.tau[k])
 
 
 def test_a_shaped_trajectory_inside(tmp_path):

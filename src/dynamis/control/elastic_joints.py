@@ -49,11 +49,6 @@ class MotorPD(Controller):
         """Gains for the inertia each joint sees at q (zero if not given), as if it were rigid."""
         return cls._designed(robot, options, bandwidth, damping, joint_inertia(robot, q))
 
-    def gains(self, robot: "Robot") -> Values:
-        """Its numbers by name; closed mechanisms are refused."""
-        refuse_closures(self, robot)
-        return super().gains(robot)
-
     def step(self, arm: Arm, sample: Sample) -> Step:
         """Torques of this sample, and the state after it."""
         gains, (held, motor) = sample.gains, arm.static_motors(sample.reference.q)
@@ -135,5 +130,5 @@ def refuse_closures(law: Controller, robot: "Robot") -> None:
     if model.model.closures:
         raise OptionError(
             f"{type(law).__name__} is for open arms, robot {model.name!r} has closed loops",
-            "take FeedForward or ComputedTorque, which know closed mechanisms",
+            "take MotorPD, FeedForward or ComputedTorque, which know closed mechanisms",
         )

@@ -86,14 +86,15 @@ class Notch(Controller):
 
     def sampled(self, sample_time: float) -> Self:
         """The filter at a sample time; refuses a notch at or above half the sample rate."""
-        most, frequency = 0.5 / sample_time, np.asarray(self.frequency, float)
+        h = positive(sample_time, "sample_time", "seconds")
+        most, frequency = 0.5 / h, np.asarray(self.frequency, float)
         if not (frequency < most).all():
             raise OptionError(
                 f"frequency is {shown(self.frequency)}, expected below half the sample rate, "
                 f"{most:g} Hz",
                 "sample faster, or leave the notch of that joint out (0)",
             )
-        return replace(self, law=self.law.sampled(sample_time), sample_time=sample_time)
+        return replace(self, law=self.law.sampled(h), sample_time=h)
 
     def gains(self, robot: "Robot") -> Values:
         """Numbers of the sampled filters by name, and those of the law within."""

@@ -17,17 +17,17 @@ import numpy as np
 from ..arguments import checked
 from ..dynamics.elastic import coordinate
 from ..dynamics.elements import friction
-from ..errors import DynamisError, OptionError, warn
+from ..errors import DynamisError, OptionError, shown, warn
 from ..lazy import once
 from ..model.check.finding import Finding
 from .controller import Controller, Gain, one_position
 from .law import Law
 from .linearise import linearise
+from .sensors import Sensors
 from .stability import LawMemory, SampledArm, closed_loop, gains_at, memory_at
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from .sensors import Sensors
 
 RINGS = 0.05  # damping ratio below which a mode is said to ring
 STEADY = -1e-6  # damping ratio below which a mode grows; between is rounding
@@ -330,8 +330,15 @@ def closed_loop_modes(
     rest. `sample_time` is that of the controller (1 ms unless it has one), `delay` in seconds.
     """
     law = Law(controller, robot, sample_time or controller.sample_time or USUAL)
-    given = ElasticLoop(law, robot, one_position(robot, q), delay, sensors)
-    return given.modes()
+    if sensors is not None and not isinstance(sensors, Sensors):
+        raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
+    if not 0.0 <= delay <= law.sample_time:
+        raise OptionError(f"delay is {delay:g} s, expected 0 to a sample, {law.sample_time:g} s")
+    if sorted(robot.driven) != sorted(robot.independent):
+        raise OptionError(
+            f"the drives of robot {robot.name!r} are not its coordinates, whose modes these are"
+        )
+    return ElasticLoop(law, robot, one_position(robot, q), delay, sensors).modes()
 
 
 def warn_of_bandwidth(robot: "Robot", law: Controller, bandwidth: Gain) -> None:

@@ -114,10 +114,11 @@ class StateFeedback(Flat):
 
     def sampled(self, sample_time: float) -> Self:
         """Itself; refuses another sample time than that of its matrices."""
-        if sample_time != self.period:
+        h = positive(sample_time, "sample_time", "seconds")
+        if h != self.period:
             raise OptionError(
-                f"sample_time is {sample_time:g} s, this StateFeedback is for {self.period:g} s",
-                f"design it for that: StateFeedback.from_bandwidth(robot, w, {sample_time:g})",
+                f"sample_time is {h:g} s, this StateFeedback is for {self.period:g} s",
+                f"design it for that: StateFeedback.from_bandwidth(robot, w, {h:g})",
             )
         return self
 

@@ -261,6 +261,10 @@ class Arm:
         h = elements.torque(Instant(self.lean, self.fn, at.q, *motion), chosen)
         return at.of_drives(at.on.held(h, *motion)[0])
 
+    def _entry(self, joint: int) -> int:
+        """Where a joint stands among the vectors of this arm."""
+        return joint
+
     def flat_motors(
         self, q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars
     ) -> tuple[Scalars, Scalars, Scalars]:
@@ -275,7 +279,7 @@ class Arm:
         """Torques that hold the links at q, and motor positions there, (n,) each."""
         held, motor = self.static_torque(q), list(q)
         for gear in self.chain.elastic:
-            k = coordinate(self.chain, gear)
+            k = self._entry(coordinate(self.chain, gear))
             s = gears.static_deflection(gear, held[k], self.fn)
             motor[k] = q[k] + s
             if not zero(gear.backlash):
@@ -396,6 +400,10 @@ class DriveArm(Arm):
                 "say needs_model = True in its class",
             )
         return self._measured
+
+    def _entry(self, joint: int) -> int:
+        """Where a joint stands among the drives."""
+        return self.chain.driven.index(joint)
 
     @property
     def joints(self) -> Scalars:
