@@ -39,7 +39,7 @@ class Board:
     """
 
     encoders: Annotated[Any, About("Encoder or Resolver")]
-    potentiometers: Annotated[Any, About("Potentiometer")] = None
+    potentiometers: Annotated[Any, About("Potentiometer, or None: it is parked")]
     inputs: Annotated[Any, About("AnalogInput")] = AnalogInput()
     outputs: Annotated[Any, About("AnalogOutput")] = AnalogOutput()
     parked: Annotated[Any, About("where the joints are at the start", "{position}", 0)] = None
@@ -148,7 +148,7 @@ def board_from_table(table: Mapping[str, Any]) -> Board:
         raise FileError(
             "has no encoders", "write [encoder] or [resolver], or one in every [[joint]]"
         )
-    return Board(**given)
+    return Board(**{"potentiometers": None, **given})
 
 
 def _device(value: Any, kind: type, where: str) -> Any:
@@ -188,7 +188,7 @@ def _row(rows: list[dict[str, Any]], k: int) -> dict[str, Any]:
 def _devices(value: Any, name: str, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
     if value is None and name == "potentiometers":
         return None
-    given: tuple[Any, ...] = tuple(value) if is_list(value) else ()
+    given: tuple[Any, ...] = tuple(value) if value is not None and is_list(value) else ()
     given = (value,) if isinstance(value, kinds) else given
     wrong = next((x for x in given if not isinstance(x, kinds)), None)
     if not given or wrong is not None:
