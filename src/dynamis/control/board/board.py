@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from ...arguments import checked, is_list, known_options, path_of, strict, text, whole
+from ...arguments import checked, choice, is_list, known_options, path_of, strict, text, whole
 from ...errors import FileError, ModelError, counted, shown
 from ...files import write
 from ...model.formats.files import decoded, parsed_toml, toml_lines
@@ -17,6 +17,7 @@ from .devices import AnalogInput, AnalogOutput, Encoder, Potentiometer, Resolver
 SCHEMA = 1
 MOST_SAMPLES = 10_000
 MOST_SLIP = 2**20
+MOST_JOINTS = 1000
 PER_JOINT: Mapping[str, Mapping[str, type]] = {  # fields of a board, and what files call them
     "encoders": {"encoder": Encoder, "resolver": Resolver},
     "potentiometers": {"potentiometer": Potentiometer},
@@ -66,8 +67,11 @@ class Board:
         whole(self.samples, "board.samples", 1, MOST_SAMPLES)
         whole(self.slip, "board.slip", 0, MOST_SLIP)
 
+    @checked
     def of_joints(self, name: str, n: int) -> tuple[Any, ...]:
         """Devices of n joints by the name of the field; None where there are none."""
+        choice(name, "name", (*PER_JOINT, "parked"))
+        n = whole(n, "n", most=MOST_JOINTS)
         given = getattr(self, name)
         if given is None:
             return (None,) * n
