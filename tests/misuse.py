@@ -246,6 +246,24 @@ def plant_file() -> str:
     return "plant.csv"
 
 
+def behind_board() -> tuple[Any, Any]:
+    """A law of an arm with amplifiers, and the board between them."""
+    from dynamis.realtime import Law
+
+    arm = robot()
+    for joint in range(arm.n):
+        arm = arm.with_drive(joint, gear=50.0, torque_constant=0.1, amplifier_gain=1.0)
+    encoder = dy.control.Encoder(counts=1000)
+    board = dy.control.Board(encoders=encoder, potentiometers=None, parked=[0.0] * arm.n)
+    return Law(dy.control.JointPID(1.0), arm, 0.005), board
+
+
+def board_file() -> str:
+    """A file of a board."""
+    behind_board()[1].save("board.toml")
+    return "board.toml"
+
+
 def points_file() -> str:
     Path("points.csv").write_text("t,q1,q2\n0,0,0\n1,0.5,0.2\n")
     return "points.csv"
@@ -373,6 +391,16 @@ VALID: dict[str, Callable[[], Any]] = {
     "Run.animate.path": lambda: "arm.html",
     "Run.plot.what": lambda: "q",
     "Sensors.slots.n": lambda: N,
+    "control.Encoder.counts": lambda: 1000,
+    "control.Potentiometer.range": lambda: (-1.0, 1.0),
+    "control.Board.encoders": lambda: dy.control.Encoder(counts=1000),
+    "control.Board.potentiometers": lambda: dy.control.Potentiometer(range=(-1.0, 1.0)),
+    "Board.save.path": lambda: "board.toml",
+    "Board.load.path": board_file,
+    "Board.of_joints.name": lambda: "encoders",
+    "Board.of_joints.n": lambda: N,
+    "realtime.BoardLaw.law": lambda: behind_board()[0],
+    "realtime.BoardLaw.board": lambda: behind_board()[1],
     "StateSpace.feedback.gain": lambda: np.zeros((N, 2 * N)),
     "PayloadObserver.run.log": lambda: log().rows(0, 8),
     "PayloadObserver.track.run": watched_run,

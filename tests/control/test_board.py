@@ -245,6 +245,8 @@ def test_a_law_needs_a_board():
     robot = arm()
     with pytest.raises(OptionError, match="board is 3, expected"):
         BoardLaw(Law(law(robot), robot, DT), 3)
+    with pytest.raises(OptionError, match="law is 3, expected"):
+        BoardLaw(3, board())
     with pytest.raises(OptionError, match="nothing runs on the computer behind it"):
         dy.simulate(robot, 0.01, sensors=dy.Sensors(board=board()))
     assert issubclass(ModelError, DynamisError)

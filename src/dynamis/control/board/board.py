@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from ...arguments import checked, is_list, known_options, path_of, strict, text, whole
+from ...arguments import checked, choice, is_list, known_options, path_of, strict, text, whole
 from ...errors import FileError, ModelError, counted, shown
 from ...files import write
 from ...model.formats.files import decoded, parsed_toml, toml_lines
@@ -17,6 +17,7 @@ from .devices import AnalogInput, AnalogOutput, Encoder, Potentiometer, Resolver
 SCHEMA = 1
 MOST_SAMPLES = 10_000
 MOST_SLIP = 2**20
+MOST_JOINTS = 1000
 PER_JOINT: Mapping[str, Mapping[str, type]] = {  # fields of a board, and what files call them
     "encoders": {"encoder": Encoder, "resolver": Resolver},
     "potentiometers": {"potentiometer": Potentiometer},
@@ -39,7 +40,7 @@ class Board:
     """
 
     encoders: Annotated[Any, About("Encoder or Resolver")]
-    potentiometers: Annotated[Any, About("Potentiometer")] = None
+    potentiometers: Annotated[Any, About("Potentiometer, or None: it is parked")]
     inputs: Annotated[Any, About("AnalogInput")] = AnalogInput()
     outputs: Annotated[Any, About("AnalogOutput")] = AnalogOutput()
     parked: Annotated[Any, About("where the joints are at the start", "{position}", 0)] = None
@@ -66,8 +67,11 @@ class Board:
         whole(self.samples, "board.samples", 1, MOST_SAMPLES)
         whole(self.slip, "board.slip", 0, MOST_SLIP)
 
+    @checked
     def of_joints(self, name: str, n: int) -> tuple[Any, ...]:
         """Devices of n joints by the name of the field; None where there are none."""
+        choice(name, "name", (*PER_JOINT, "parked"))
+        n = whole(n, "n", most=MOST_JOINTS)
         given = getattr(self, name)
         if given is None:
             return (None,) * n
@@ -148,7 +152,7 @@ def board_from_table(table: Mapping[str, Any]) -> Board:
         raise FileError(
             "has no encoders", "write [encoder] or [resolver], or one in every [[joint]]"
         )
-    return Board(**given)
+    return Board(**{"potentiometers": None, **given})
 
 
 def _device(value: Any, kind: type, where: str) -> Any:
@@ -188,7 +192,7 @@ def _row(rows: list[dict[str, Any]], k: int) -> dict[str, Any]:
 def _devices(value: Any, name: str, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
     if value is None and name == "potentiometers":
         return None
-    given: tuple[Any, ...] = tuple(value) if is_list(value) else ()
+    given: tuple[Any, ...] = tuple(value) if value is not None and is_list(value) else ()
     given = (value,) if isinstance(value, kinds) else given
     wrong = next((x for x in given if not isinstance(x, kinds)), None)
     if not given or wrong is not None:

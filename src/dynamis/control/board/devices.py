@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ...arguments import strict, whole
+from ...arguments import is_whole, strict, whole
 from ...errors import ModelError, shown
 from ...model.quantity import Expression
 from ...model.schema import About, schema, settle_fields
@@ -170,7 +170,7 @@ def check_numbers(data: Any, where: str) -> None:
 
 
 def _way(value: Any, name: str) -> None:
-    if isinstance(value, bool) or value not in WAYS:
+    if not is_whole(value) or int(value) not in WAYS:
         raise ModelError(f"{name} is {shown(value)}, expected 1 or -1")
 
 

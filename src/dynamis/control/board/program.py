@@ -55,6 +55,8 @@ class BoardLaw:
     board: Board
 
     def __post_init__(self) -> None:
+        if not isinstance(self.law, Law):
+            raise OptionError(f"law is {shown(self.law)}, expected dynamis.realtime.Law(...)")
         if not isinstance(self.board, Board):
             raise OptionError(f"board is {shown(self.board)}, expected dy.control.Board(...)")
         _ = self.inner

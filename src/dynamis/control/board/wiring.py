@@ -86,7 +86,7 @@ def channels(
         if not far < 0.5 * modulus or (jumps is None and far < SLOWEST / FASTEST * usual):
             raise OptionError(
                 f"the counter of joint {name!r} wraps every {modulus:g} counts, and its motor may "
-                f"turn {max(far, usual):.4g} in a sample, expected less than half: which way is lost",
+                f"turn {max(far, usual):.4g} in a sample: which way is lost",
                 "sample faster, give a counter with more bits, or jump= (rad or m in a sample)",
             )
         most = min(_reach(output), math.inf if circuit.current_limit is None
