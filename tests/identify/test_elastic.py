@@ -243,7 +243,7 @@ def test_a_log_with_gaps_and_another_beside_it():
         ("all", {}, OptionError, "elastic is 'all', expected 'auto'"),
         (["joint9"], {}, OptionError, "the robot has no joint 'joint9'"),
         ([], {}, OptionError, r"elastic is \[\]"),
-        ("auto", {"motor": None}, OptionError, "needs both sides of the gears"),
+        ("auto", {"motor": None}, OptionError, "no log has a stretch of 200 samples"),
     ],
 )
 def test_what_is_refused(elastic, change, error, words):

@@ -74,9 +74,9 @@ def run(
             the torque better).
         no_rotors: Never identify rotor inertias.
         only: Identify friction alone; masses and inertias stay as described.
-        elastic: Joints whose stiffness, damping and backlash are identified, from logs with columns
-            of both sides (q1.., motor1..): auto, or names with commas. Errors are then those of the
-            torque that the gears transmit.
+        elastic: Joints whose stiffness, damping and backlash are identified: auto, or names with
+            commas. From logs with columns of both sides (q1.., motor1..), or of the motors alone
+            (q1..). Errors are then those of the torque that the gears transmit.
         prior: Weight of the described masses and inertias with --estimator feasible, in rows of
             data (default: 1).
         passive_friction: Passive joints of a closed mechanism that have friction: described (those

@@ -85,10 +85,12 @@ def identify(
     trust the result; a log that is not usable is refused with it (LogError), unless `force`.
 
     `elastic="auto"` (or a list of joints) identifies stiffness, damping and backlash of elastic
-    joints, with rotors and friction of their motors, from logs that hold both sides (`log.motor`):
-    see `estimate.elastic`. The links follow from what the gears transmit, and every error is that
-    of the transmitted torque. Encoders that are sampled at different times and a torque that is
-    logged early or late are found with it.
+    joints, with rotors and friction of their motors: see `estimate.elastic`. The links follow from
+    what the gears transmit, and every error is that of the transmitted torque. With logs that hold
+    both sides (`log.motor`), encoders that are sampled at different times and a torque that is
+    logged early or late are found with it. Logs of one side are taken as those of the motors, and
+    "auto" then means the joints described with a stiffness, or all: links are simulated along the
+    motors, so excite the arm beyond the vibration of its links, 8 s or longer.
 
     Logs of a closed mechanism hold its drives; the passive joints follow, in the assembly of
     `robot.home`. `passive_friction` says which of them rub: those described with friction, "all",

@@ -146,7 +146,9 @@ def _not_seen(found: MotorSide, k: int) -> Finding:
     """A joint of which logs of motors show no stiffness, and where it would show."""
     value, width = found.named(k)["stiffness"], found.named_widths(k)["stiffness"]
     what = f"no stiffness is seen from the motor: {value:.3g} +- {width:.2g}; {found.reach(k)}"
-    remedy = "it was taken as rigid: excite it further up, or name the elastic joints, elastic=[...]"
+    remedy = (
+        "it was taken as rigid: excite it further up, or name the elastic joints, elastic=[...]"
+    )
     return Finding("warning", DRIVE, what, remedy, (found.names[k],))
 
 

@@ -1,7 +1,7 @@
 """Links of elastic joints along motors that move as measured: simulated in compiled steps.
 
-    M_ll q_l'' + M_lr th_r'' + h_l + v u_l + c tanh(u_l / slow) = e,    e = K z + D (th' - u) where z
-    q_l' = u_l - pull (m - e),    m = tau - B th'' - v_m th' - c_m sgn(th') - o
+    M_ll u_l' + M_lr th_r'' + h_l + v u_l + c tanh(u_l / slow) = e,    q_l' = u_l - pull (m - e)
+    e = K z + D (th' - u) beyond the gap,    m = tau - B th'' - v_m th' - c_m sgn(th') - o
 
 l are the elastic joints, z the dead zone of th - q; r those taken as rigid, which move with their
 motors. m is what the gear transmits as the motor shows it: `pull` (rad/s per N m) holds the links

@@ -250,7 +250,7 @@ class MotorFit:
         return rows * float(np.log(max(other.square, 1e-300) / max(self.square, 1e-300)))
 
     def scatter(self) -> dict[str, float]:
-        """Standard deviations by a bootstrap of blocks of time, for a t quantile of 95 %, by name."""
+        """Standard deviations by name, by blocks of time, for a t quantile of 95 %."""
         found = block_scatter(self.jacobian, self.residual, self.rows.places, self.rows.seconds)
         return dict(zip(self.free, found, strict=True))
 

@@ -32,7 +32,6 @@ LONGEST = 0.7  # step of a logarithm
 ENOUGH = 1e-4  # of a row: less gain of the likelihood is no progress
 JOINT = (*(x for x in GEAR if x != "pull"), *MOTOR)  # unknowns of an elastic joint
 NOT_NEGATIVE = ("damping", "backlash", "link_viscous", "link_coulomb")
-FAR = 1e150
 MIDDLE = 0.25  # of the cut-off: a frequency that is likely
 INJECTED = 3.0  # times the cut-off: of the torques to which links are held
 FASTEST = 0.15  # of the sampling rate: the highest of these
@@ -69,7 +68,7 @@ class Prediction:
     """Links and gears by what their motors were given.
 
     Unknowns are in units: base parameters of the links over `scale`, then of every elastic joint
-    those of JOINT over `units`, stiffness and damping as logarithms. `gain` holds the links to the
+    those of JOINT over `units`, stiffness as a logarithm. `gain` holds the links to the
     torques that the motors show, in parts of the frequency of the link on its gear. `delays` are
     what torques are shifted by beforehand.
     """
@@ -104,7 +103,9 @@ class Prediction:
         g = kernels(x.step, self.cutoff)
         wide = kernels(x.step, min(2.5 * self.cutoff, 0.25 / x.step))
         first = len(g[0]) + int(min(SETTLING / x.step, 0.15 * len(x.t)))
-        some = np.arange(first, len(x.t) - len(g[0]), max(1, int(1 / (ROWS * self.cutoff * x.step))))
+        some = np.arange(
+            first, len(x.t) - len(g[0]), max(1, int(1 / (ROWS * self.cutoff * x.step)))
+        )
         rows, columns, torque, shown, position = [], [], [], [], x.position.copy()
         fine = kernels(x.step, min(INJECTED * self.cutoff, FASTEST / x.step))
         for k, (th, tau) in enumerate(zip(x.position.T, x.torque.T, strict=True)):
@@ -115,7 +116,9 @@ class Prediction:
             columns.append(np.stack([*parts, -convolved_ends(tau, late[1])], axis=1))
             torque.append(convolved_ends(tau, late[0]))
             if k in self.links.elastic:
-                soon = kernels(x.step, min(INJECTED * self.cutoff, FASTEST / x.step), self.delays[k])
+                soon = kernels(
+                    x.step, min(INJECTED * self.cutoff, FASTEST / x.step), self.delays[k]
+                )
                 shown += [convolved_ends(tau, soon[0]), convolved_ends(th, fine[2])]
                 shown += [convolved_ends(th, fine[1]), sign, one, -convolved_ends(tau, soon[1])]
             rows.append(some[np.abs(speed[some]) > SLOW * self.top[k]])
@@ -198,9 +201,7 @@ class Prediction:
 
     def free(self, *gaps: int) -> np.ndarray:
         """Unknowns that are sought: all but the gaps of elastic joints that are not given."""
-        fixed = {
-            self.index(k, "backlash") for k in range(len(self.links.elastic)) if k not in gaps
-        }
+        fixed = {self.index(k, "backlash") for k in range(len(self.links.elastic)) if k not in gaps}
         total = self.bodies + len(JOINT) * len(self.links.elastic)
         return np.array([j for j in range(total) if j not in fixed])
 
@@ -267,10 +268,9 @@ class Prediction:
         """Less log-likelihood of normal residuals, the deviation of every joint unknown."""
         with np.errstate(all="ignore"):
             squares = [np.maximum((r * r).mean(axis=1), 1e-300) for r in residuals]
-            found = sum(
-                0.5 * r.shape[1] * np.log(s) for r, s in zip(residuals, squares, strict=True)
-            )
-        return np.where(np.isfinite(found) & (found < FAR), found, np.inf)
+            parts = [0.5 * r.shape[1] * np.log(s) for r, s in zip(residuals, squares, strict=True)]
+        found: np.ndarray = np.asarray(sum(parts, np.zeros(1)))
+        return np.where(np.isfinite(found), found, np.inf)
 
     def with_motors(self, p: np.ndarray) -> np.ndarray:
         """Unknowns whose constants of the motors fit the torques best, the links as they are."""
@@ -278,7 +278,7 @@ class Prediction:
         felt = [self.run(part, p) for part in self.parts]
         for k, i in enumerate(self.links.elastic):
             A = np.concatenate([x.columns[x.rows[i], i] for x in self.parts])
-            size = np.linalg.norm(A, axis=0)
+            size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
             y = np.concatenate([
                 (part.torque[:, i] - _through(part.kernel, e[..., i]))[:, part.rows[i]]
                 for part, (_, e) in zip(self.parts, felt, strict=True)
@@ -289,6 +289,33 @@ class Prediction:
             p[:, place] = x / self.units[k, -len(MOTOR) :]
         return p
 
+    def explained(self, p: np.ndarray) -> np.ndarray:
+        """R^2 of the torques of the elastic joints, (m,)."""
+        left, found = self.residuals(p[None]), []
+        for i in self.links.elastic:
+            torque = np.concatenate([x.torque[x.rows[i], i] for x in self.parts])
+            found.append(1.0 - rms(left[i][0]) ** 2 / max(float(np.var(torque)), 1e-300))
+        return np.array(found)
+
+    def gain_over_rigid(self, p: np.ndarray, k: int) -> float:
+        """Log-likelihood by which an elastic joint is better than a rigid arm, links its own."""
+        i, columns, torque = self.links.elastic[k], [], []
+        for part in self.parts:
+            g, rows = kernels(part.motors.step, self.cutoff), part.rows[self.links.elastic[k]]
+            q, qd, qdd = (
+                np.stack([convolved_ends(th, x)[rows] for th in part.motors.position.T], axis=1)
+                for x in g[:3]
+            )
+            Y = self.sought.regressor(q, qd, qdd).reshape(*q.shape, -1)[:, i]
+            columns.append(np.concatenate([Y, part.columns[rows, i]], axis=1))
+            torque.append(part.torque[rows, i])
+        A, y = np.concatenate(columns), np.concatenate(torque)
+        size = np.linalg.norm(A, axis=0)
+        size[size == 0.0] = 1.0
+        left = y - A @ (np.linalg.lstsq(A / size, y, rcond=1e-10)[0] / size)
+        own = self.residuals(p[None])[i][0]
+        return len(y) / ROWS * 2.0 * float(np.log(max(rms(left), 1e-300) / max(rms(own), 1e-300)))
+
     def slopes(self, p: np.ndarray, free: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Residuals by joint (rows,) and their derivatives (all rows, free), joints in order."""
         members = np.repeat(p[None], 1 + len(free), axis=0)
@@ -297,7 +324,9 @@ class Prediction:
         J = np.concatenate([(r[1:] - r[0]).T for r in R]) / DIFFERENCE
         return [r[0] for r in R], np.nan_to_num(J, nan=0.0, posinf=0.0, neginf=0.0)
 
-    def fit(self, p: np.ndarray, free: np.ndarray, iterations: int = 30) -> tuple[np.ndarray, float]:
+    def fit(
+        self, p: np.ndarray, free: np.ndarray, iterations: int = 30
+    ) -> tuple[np.ndarray, float]:
         """Unknowns from p on, `free` of them sought, and the cost that is left."""
         cost = float(self.costs(self.residuals(p[None]))[0])
         for _ in range(iterations):
@@ -334,7 +363,9 @@ class Prediction:
         """Another gain, with the filtered stretches of this one."""
         found = replace(self, **others)  # type: ignore[arg-type]
         if set(others) <= {"gain", "full", "inertia"}:
-            vars(found).update({x: vars(self)[x] for x in ("parts", "top", "scale", "units") if x in vars(self)})
+            vars(found).update(
+                {x: vars(self)[x] for x in ("parts", "top", "scale", "units") if x in vars(self)}
+            )
         return found
 
 
