@@ -16,7 +16,7 @@ from dynamis.excite.excitation import CRITERIA, measure
 from dynamis.excite.limits import resolved
 from dynamis.excite.series import Check, Series, shrunk
 from dynamis.excite.workspace import clearance_margins
-from dynamis.identify.frictions import friction_named
+from dynamis.identify.friction.models import friction_named
 from dynamis.identify.unknowns import unknowns
 
 ROUNDING = 1e-12  # of sums of a few numbers near 1

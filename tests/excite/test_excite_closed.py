@@ -14,7 +14,7 @@ from dynamis.excite.loops import LOOSER
 from dynamis.excite.series import Check, Series
 from dynamis.excite.traced_loops import _log_conditions
 from dynamis.excite.workspace import clearance_margins, ends, rods_of
-from dynamis.identify.frictions import friction_named
+from dynamis.identify.friction.models import friction_named
 from dynamis.identify.unknowns import unknowns
 from dynamis.spatial.functions import MATH
 from tests.closed_mechanisms import bar, five_bar, four_bar, made, planar_3rpr

@@ -18,7 +18,7 @@ import numpy as np
 import dynamis as dy
 from dynamis.identify.estimate import validation
 from dynamis.identify.estimators import with_loads
-from dynamis.identify.frictions import FRICTIONS, SLOW
+from dynamis.identify.friction.models import FRICTIONS, SLOW
 from dynamis.identify.information import information, weighted
 from dynamis.identify.motion import HIGHEST
 from dynamis.identify.processing import Processing, prepare

@@ -8,7 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import ClosureError, OptionError, ShapeError
 from dynamis.identify.estimate import fitted_rows, friction_curve
-from dynamis.identify.frictions import chosen_among, friction_named
+from dynamis.identify.friction.models import chosen_among, friction_named
 from dynamis.identify.processing import prepare
 from dynamis.identify.unknowns import unknowns
 from dynamis.identify.verdict.diagnose import LogError

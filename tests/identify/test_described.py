@@ -18,7 +18,7 @@ from docs.verdicts import (
 )
 from dynamis.identify.bodies import bodies_like, body_deviations, ten_of
 from dynamis.identify.feasible import pseudo_inertias
-from dynamis.identify.frictions import SLOW, friction_named
+from dynamis.identify.friction.models import SLOW, friction_named
 from dynamis.identify.processing import Processing, prepare
 from dynamis.identify.unknowns import unknowns
 from dynamis.identify.verdict.described import _agreement, as_described

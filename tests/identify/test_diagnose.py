@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.frictions import friction_named
+from dynamis.identify.friction.models import friction_named
 from dynamis.identify.motion import late_velocities
 from dynamis.identify.processing import Processing, prepare
 from dynamis.identify.unknowns import unknowns

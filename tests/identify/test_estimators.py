@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError
-from dynamis.identify.frictions import FRICTIONS, chosen_among
+from dynamis.identify.friction.models import FRICTIONS, chosen_among
 from dynamis.identify.information import Information, information, total, weighted
 from dynamis.identify.processing import prepare
 

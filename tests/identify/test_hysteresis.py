@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.frictions import FRICTIONS
-from dynamis.identify.hysteresis import REACH, presliding_said, reversals, turns_of
+from dynamis.identify.friction.hysteresis import REACH, presliding_said, reversals, turns_of
+from dynamis.identify.friction.models import FRICTIONS
 from dynamis.identify.processing import prepare
 from dynamis.identify.unknowns import unknowns
 from dynamis.identify.verdict.diagnose import DELAYED, excerpt, late_torque, torque_delay

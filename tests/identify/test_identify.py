@@ -10,7 +10,7 @@ import dynamis as dy
 from dynamis.errors import DynamisError, DynamisWarning, OptionError, ShapeError
 from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.feasible import physical, pseudo_inertias
-from dynamis.identify.frictions import FRICTIONS
+from dynamis.identify.friction.models import FRICTIONS
 from dynamis.identify.information import condition, information, joined, ordinary, weighted
 from dynamis.identify.motion import lowpass
 from dynamis.identify.processing import Processing, prepare

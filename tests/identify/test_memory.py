@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import dynamis as dy
 from dynamis.errors import OptionError
 from dynamis.identify.estimate import beside
-from dynamis.identify.frictions import FRICTIONS, USUAL_RADII, friction_named
+from dynamis.identify.friction.models import FRICTIONS, USUAL_RADII, friction_named
 from dynamis.identify.processing import Processing, prepare, torque_of
 from dynamis.identify.unknowns import unknowns
 from dynamis.logs.log import LONG_GAP

@@ -8,7 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import OptionError, ShapeError
 from dynamis.identify import Log
-from dynamis.identify.frictions import friction_named
+from dynamis.identify.friction.models import friction_named
 from dynamis.identify.payload import (
     friction_columns,
     identify_payload,

@@ -8,7 +8,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError
-from dynamis.identify.response import OUTPUTS, frequency_response
+from dynamis.identify.elastic.response import OUTPUTS, frequency_response
 from tests.thorough import thorough_but
 
 from .test_elastic import DAMPING, TONES, B, K, M, counted, drive, moved, two_links, two_masses

@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.identify.estimate import validation
-from dynamis.identify.frictions import FRICTIONS
+from dynamis.identify.friction.models import FRICTIONS
 from dynamis.identify.left_out import Instants, LeftOut, Rows
 from dynamis.identify.motion import of_the_motion
 from dynamis.identify.processing import Processing

@@ -8,7 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import OptionError
 from dynamis.identify import Log, Processing, identify
-from dynamis.identify.frictions import friction_named
+from dynamis.identify.friction.models import friction_named
 from dynamis.identify.information import information, ordinary, weighted
 from dynamis.identify.processing import prepare
 from dynamis.identify.two_step import gravity_unknowns, slow_estimate, total_covariance

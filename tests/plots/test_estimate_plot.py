@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError
-from dynamis.identify.frictions import FRICTIONS
+from dynamis.identify.friction.models import FRICTIONS
 from dynamis.plots import plot_hysteresis, plot_response
 
 from ..identify.test_elastic import counted, moved, two_masses

@@ -11,8 +11,8 @@ import dynamis as dy
 from dynamis.errors import FileError, OptionError
 from dynamis.identify.deviations import autocorrelation
 from dynamis.identify.estimate import fitted_rows, friction_curve
-from dynamis.identify.frictions import FRICTIONS
-from dynamis.identify.hysteresis import presliding_said, reversals
+from dynamis.identify.friction.hysteresis import presliding_said, reversals
+from dynamis.identify.friction.models import FRICTIONS
 from dynamis.identify.identification import identify
 from dynamis.identify.verdict.error_split import percent
 from dynamis.logs.log import Log

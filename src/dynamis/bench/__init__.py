@@ -26,7 +26,7 @@ SECONDS = 2.0
 
 def identification(robot: Robot) -> Iterator[Figure]:
     """Regressor and ordinary solution of a long log; the regressor is never stacked."""
-    from ..identify.frictions import FRICTIONS  # a second that other rows do not need
+    from ..identify.friction.models import FRICTIONS  # a second that other rows do not need
     from ..identify.information import information, ordinary
     from ..identify.processing import Samples
     from ..identify.unknowns import unknowns

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arguments import flag, is_list, is_whole, one_of, text
 from ..errors import FileError, OptionError, counted, shown
-from ..identify.frictions import friction_named
+from ..identify.friction.models import friction_named
 from ..identify.identification import LAST_THIRD
 from ..logs.log import Log
 from ..logs.read import read_log

@@ -20,7 +20,7 @@ from ..errors import DynamisError, OptionError
 from ..files import write
 from ..identify.estimate import Estimate, Validation, beside, validation
 from ..identify.estimators import ESTIMATORS
-from ..identify.frictions import FRICTIONS, SLOW
+from ..identify.friction.models import FRICTIONS, SLOW
 from ..identify.identification import identify
 from ..identify.processing import Processing, prepare
 from ..identify.repeats import MOSTLY, repeated

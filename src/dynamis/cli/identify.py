@@ -150,7 +150,7 @@ def _check_before(
     """Check the arguments before the computation."""
     from ..files import PAGES, checked_path
     from ..identify.estimators import estimator_named
-    from ..identify.frictions import friction_named
+    from ..identify.friction.models import friction_named
 
     if not logs:
         raise OptionError("there is no LOG", "dynamis identify ROBOT LOG [LOG ...]")
@@ -187,7 +187,7 @@ def _delay(given: str | None) -> float | str | None:
 def _say(found: Any, checks: Sequence[Any]) -> None:
     """The verdict, held out and validations, then the training log, then what the model is."""
     from ..identify.estimate import headline
-    from ..identify.hysteresis import presliding_said
+    from ..identify.friction.hysteresis import presliding_said
     from ..identify.search import CHOICES
 
     say(x for x in found.findings if x not in found.robot.model.findings)

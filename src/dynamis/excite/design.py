@@ -18,7 +18,7 @@ from ..arguments import checked, choice, is_word, number, positive, whole
 from ..compile.tracer import SX, nested
 from ..dynamics import projected
 from ..errors import OptionError
-from ..identify.frictions import friction_named
+from ..identify.friction.models import friction_named
 from ..identify.unknowns import unknowns
 from ..ik.driven import deciding
 from ..model.chain import Chain

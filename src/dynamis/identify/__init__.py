@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .drive_gains import DriveGains, identify_drive_gains
     from .estimate import Estimate, Validation, torque_along
     from .estimators import ESTIMATORS
-    from .frictions import FRICTIONS, FrictionModel
+    from .friction.models import FRICTIONS, FrictionModel
     from .identification import identify
     from .payload import PayloadEstimate, identify_payload
     from .payload_observer import PayloadObserver, PayloadTrack
@@ -36,7 +36,7 @@ __getattr__ = later(
         **dict.fromkeys(("DriveGains", "identify_drive_gains"), "drive_gains"),
         **dict.fromkeys(("Estimate", "Validation", "torque_along"), "estimate"),
         "ErrorSplit": "verdict.error_split",
-        **dict.fromkeys(("FRICTIONS", "FrictionModel"), "frictions"),
+        **dict.fromkeys(("FRICTIONS", "FrictionModel"), "friction.models"),
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
         **dict.fromkeys(("PayloadObserver", "PayloadTrack"), "payload_observer"),
         **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},

@@ -18,8 +18,8 @@ from ..model.check.finding import Finding
 from ..tables import text_table
 from .elastic.elastic_estimate import ElasticEstimate
 from .feasible import links_of, physical
-from .frictions import BRISTLE_COLUMNS, SLOW, SPEED
-from .hysteresis import presliding
+from .friction.hysteresis import presliding
+from .friction.models import BRISTLE_COLUMNS, SLOW, SPEED
 from .motion import lowpass
 from .processing import (
     WIDEST,

@@ -12,7 +12,7 @@ from ..progress import stage
 from .elastic.joints import elastic_joints, left_rigid
 from .estimate import Estimate, Validation, handed_over, validation
 from .feasible import SolverError
-from .frictions import SLOW, chosen_among, friction_named
+from .friction.models import SLOW, chosen_among, friction_named
 from .plan import FIT, Plan
 from .processing import ESTIMATED, Processing, carried_over, checked_logs, prepare
 from .repeats import MOSTLY, repeated

@@ -31,7 +31,7 @@ from .feasible import (
     physical,
     solved,
 )
-from .frictions import FrictionModel, friction_named
+from .friction.models import FrictionModel, friction_named
 from .information import Information, Solution, told_apart, weighted
 from .processing import BLOCK, Processing, Samples, checked_logs, prepare, torque_of
 from .scatter import (

@@ -13,10 +13,10 @@ from ..logs.log import Log
 from ..model.check.finding import Finding
 from ..model.spring import Spring
 from ..progress import Stage
-from .bristles import bristle_findings, held_bristles, with_bristles
 from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
 from .estimators import FitProblem, Found, absurd_loads, estimator_named, with_bounds
-from .frictions import SLOW, friction_named
+from .friction.bristles import bristle_findings, held_bristles, with_bristles
+from .friction.models import SLOW, friction_named
 from .information import (
     Information,
     completed,

@@ -14,7 +14,7 @@ import numpy as np
 from ..arguments import is_word, strict
 from ..logs.log import Log
 from ..model.check.finding import Finding
-from .frictions import (
+from .friction.models import (
     RADII,
     SLOW,
     TRIED,

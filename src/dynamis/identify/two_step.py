@@ -16,7 +16,7 @@ from ..ik.driven import random_motion
 from ..logs.log import Log
 from .deviations import fitted_bands, noise_covariance
 from .estimators import with_loads
-from .frictions import BRISTLE_COLUMNS
+from .friction.models import BRISTLE_COLUMNS
 from .information import (
     NEGLIGIBLE,
     Information,

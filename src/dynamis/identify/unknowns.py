@@ -27,8 +27,8 @@ from ..model.parameters import parameter_names, parameter_places
 from ..model.places import Place
 from ..model.quantity import resolve
 from ..robot.closing import tree_of
-from .frictions import BRISTLE_COLUMNS, Bristle, FrictionModel
-from .history import OF_BRISTLES, Bent, Elements, History
+from .friction.history import OF_BRISTLES, Bent, Elements, History
+from .friction.models import BRISTLE_COLUMNS, Bristle, FrictionModel
 
 if TYPE_CHECKING:
     from ..robot import Robot

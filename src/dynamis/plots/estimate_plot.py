@@ -8,9 +8,9 @@ from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
 from ..arguments import checked, choice
 from ..errors import OptionError, shown
+from ..identify.elastic.response import OUTPUTS, JointResponse, frequency_response
 from ..identify.estimate import Estimate
-from ..identify.hysteresis import Reversals, reversals
-from ..identify.response import OUTPUTS, JointResponse, frequency_response
+from ..identify.friction.hysteresis import Reversals, reversals
 from ..model.schema import UNITS
 from ..robot.resonances import Resonances
 from .figure import INK, SOFT, Picture, check_save, plain, save

@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import OptionError
 from ..files import PAGES, checked_path
 from ..identify.deviations import autocorrelation
+from ..identify.elastic.response import OUTPUTS, frequency_response
 from ..identify.estimate import fitted_rows, headline
 from ..identify.feasible import links_of
-from ..identify.hysteresis import dry_friction, presliding_said, reversals
-from ..identify.response import OUTPUTS, frequency_response
+from ..identify.friction.hysteresis import dry_friction, presliding_said, reversals
 from ..identify.search import CHOICES
 from ..identify.verdict.error_split import HEAD as SPLIT_HEAD
 from ..identify.verdict.error_split import percent

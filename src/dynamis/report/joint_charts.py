@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..identify.deviations import NORMAL, autocorrelation
+from ..identify.elastic.response import JointResponse
 from ..identify.estimate import CONFIDENCE, Rows, friction_curve
-from ..identify.hysteresis import Reversals
+from ..identify.friction.hysteresis import Reversals
 from ..identify.motion import band, spectrum
 from ..identify.processing import Processing
-from ..identify.response import JointResponse
 from ..logs.log import Log
 from ..robot.resonances import Resonances
 from .chart import ChartSeries, Panel, chart

@@ -18,7 +18,7 @@ from ...arguments import checked, number, one_of, strict
 from ...errors import OptionError, shown
 from ...lazy import cached_property
 from ...logs.log import Log
-from ..frictions import friction_named
+from ..friction.models import friction_named
 from ..motion import on_even_grid
 from ..unknowns import Unknowns, unknowns
 from .joints import checked_elastic

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...lazy import cached_property
-from ..frictions import friction_named
+from ..friction.models import friction_named
 from ..unknowns import Unknowns, unknowns
 from .link_motion import LinkMotion
 from .motor_equation import (

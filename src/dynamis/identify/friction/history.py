@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..robot.deflections import Bristles, deflections
-from .frictions import Bristle
+from ...robot.deflections import Bristles, deflections
+from .models import Bristle
 
 OF_BRISTLES = (  # kinds of unknowns, in the order of the slopes
     *("coulomb", "stribeck", "bristle_stiffness", "bristle_damping", "stribeck_velocity"),

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.signal import get_window
 
-from ..control.linearise import linearise
-from ..errors import OptionError
-from ..logs.log import Log
-from ..model.friction import Friction, sides
-from ..robot.resonances import Resonances
-from .motion import on_even_grid
+from ...control.linearise import linearise
+from ...errors import OptionError
+from ...logs.log import Log
+from ...model.friction import Friction, sides
+from ...robot.resonances import Resonances
+from ..motion import on_even_grid
 
 if TYPE_CHECKING:
-    from ..robot import Robot
-    from .estimate import Estimate
+    from ...robot import Robot
+    from ..estimate import Estimate
 
 OUTPUTS: tuple[str, ...] = ("velocity", "deflection")
 SEGMENTS = 5  # of a log at least, before they overlap by half

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import worded
-from ..model.schema import UNITS
-from ..robot.deflections import deflections
-from .processing import Samples, prepare
+from ...errors import worded
+from ...model.schema import UNITS
+from ...robot.deflections import deflections
+from ..processing import Samples, prepare
 
 if TYPE_CHECKING:
-    from .estimate import Estimate
+    from ..estimate import Estimate
 
 DRY = ("coulomb", "memory")  # friction that does not grow with velocity
 OWN = ("viscous", "viscous-", "root", "coulomb", "memory", "offset", "thermal", "friction law")

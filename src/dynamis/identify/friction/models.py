@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..arguments import check_fields, checked, choice, is_list, is_word, strict
-from ..errors import OptionError, did_you_mean, shown
-from ..model.friction import LAWS, sides
-from ..model.memory import Memory
-from ..model.quantity import resolve
-from ..spatial.functions import MATH
+from ...arguments import check_fields, checked, choice, is_list, is_word, strict
+from ...errors import OptionError, did_you_mean, shown
+from ...model.friction import LAWS, sides
+from ...model.memory import Memory
+from ...model.quantity import resolve
+from ...spatial.functions import MATH
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ...robot import Robot
 
 
 class Bristle(NamedTuple):

@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..model.check.finding import Finding
-from ..robot.deflections import deflections
-from .frictions import Bristle
+from ...model.check.finding import Finding
+from ...robot.deflections import deflections
+from ..information import joint_weights
+from ..processing import Samples
+from ..unknowns import Unknowns
 from .history import OF_BRISTLES
-from .information import joint_weights
-from .processing import Samples
-from .unknowns import Unknowns
+from .models import Bristle
 
 STRETCHES = tuple(float(x) for x in np.logspace(-5.0, -1.0, 13))  # rad or m, that are tried
 VELOCITIES = (0.003, 0.01, 0.03, 0.1)  # rad/s or m/s, of Stribeck's law, that are tried

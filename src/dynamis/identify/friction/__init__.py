@@ -1,0 +1,1 @@
+"""Friction models of an identification: laws to try, friction with memory, hysteresis."""
