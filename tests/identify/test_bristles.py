@@ -1,6 +1,6 @@
 """LuGre and Dahl constants from logs: truth of simulations, slopes, and what a log cannot show."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -139,6 +139,46 @@ def test_dahl_is_lugre_without_damping_and_stribeck(compiled):
     more = dy.identify(described(true), log, friction="lugre", held_out=False)
     np.testing.assert_allclose(values_of(more, "bristle_stiffness"), 900.0, rtol=STIFFNESS)
     assert (values_of(more, "stribeck") < 0.1).all()
+
+
+def test_described_bristles_are_sought(lugre):
+    _, _, found = lugre
+    guess = arm(**LUGRE | {"stiffness": 5e3, "static_ratio": 1.1, "damping": 0.0})
+    again = dy.identify(guess, found.logs[0], friction="described", held_out=False, cutoff=20.0,
+                        estimator="weighted")  # fmt: skip
+    np.testing.assert_allclose(values_of(again, "bristle_stiffness"), 600.0, rtol=STIFFNESS)
+    np.testing.assert_allclose(values_of(again, "coulomb"), 1.2, rtol=SLIDING)
+    assert again.robot.model.links[0].friction.law == "lugre"
+
+
+@dataclass(frozen=True)
+class Dahl:
+    """As in the guide to laws of one's own."""
+
+    stiffness: float = 600.0
+    dry: float = 1.2
+    states = ("stretch",)
+
+    def torque(self, qd, direction, constants, fn, state):
+        return constants["stiffness"] * state["stretch"]
+
+    def rate(self, qd, direction, constants, fn, state):
+        slip = constants["stiffness"] / constants["dry"] * abs(qd) * state["stretch"]
+        return {"stretch": qd - slip}
+
+    def steady(self, qd, direction, constants, fn):
+        return {"stretch": constants["dry"] / constants["stiffness"] * direction}
+
+
+def test_constants_of_a_rate_are_named():
+    own = dy.load("planar-2link").with_friction(law=Dahl())
+    t, q, qd, qdd = series(0)
+    log = dy.Log(t=t, q=q, qd=qd, tau=own.inverse_dynamics(q, qd, qdd))
+    found = dy.identify(own, log, friction="described", held_out=False, estimator="weighted",
+                        force=True)  # fmt: skip
+    (said,) = (x for x in found.findings if "stay as described" in x.what)
+    assert "'stiffness' and 'dry'" in said.what and "'stretch'" in said.what
+    assert said.level == "note" and {*said.joints} == {*own.joint_names}
 
 
 # what a log cannot show
