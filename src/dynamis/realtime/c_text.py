@@ -243,6 +243,7 @@ def plain(line: str) -> str:
 COUNT = 200
 SPAN = 0.3  # rad or m: how far the reference goes where none is inside
 FREQUENCY = 0.5  # Hz, of that reference
+SMOOTH_FREQUENCY = 0.4  # Hz, where it has a snap: on the grid it is exact in single precision
 HALVINGS = 6  # of that, at most, for mechanisms that cannot go so far
 OFF = 0.01  # rad or m: how far from its reference the arm starts
 STEP = 5e-3  # s, the longest step of the simulation
@@ -342,7 +343,7 @@ def _plan(law: "Law") -> "Trajectory":
         return law.reference
     phases, robot = np.arange(1.0, law.n + 1.0), law.robot
     if not robot.model.closures:
-        return sine(0.0, SPAN, FREQUENCY, phases)
+        return sine(0.0, SPAN, FREQUENCY if law.rows == RIGID else SMOOTH_FREQUENCY, phases)
     middle, span = robot.home[list(robot.driven)], SPAN * min(1.0, size(robot.chain))
     for _ in range(HALVINGS):  # until the mechanism can go there
         plan = sine(middle, span, FREQUENCY, phases)
