@@ -10,6 +10,7 @@ from dynamis.cli import main
 from dynamis.errors import OptionError
 from dynamis.identify.elastic.joints import elastic_joints
 from dynamis.identify.elastic.link_motion import GEAR, MOTOR, LinkMotion, motor_path
+from tests.thorough import thorough_but
 
 from .test_elastic import DAMPING, B, K, M, drive, moved, two_links, two_masses
 
@@ -92,10 +93,14 @@ def test_a_pull_brings_links_that_began_elsewhere_to_those_measured():
     assert off[1] < 3e-4
 
 
-@pytest.mark.parametrize(("gap", "step"), [(0.0, COARSE), (2e-3, COARSE), (3e-4, FINE)])
+CASES = [(0.0, COARSE), (2e-3, COARSE), (3e-4, FINE)]
+
+
+@pytest.mark.parametrize(("gap", "step"), thorough_but([CASES[1]], CASES))
 def test_gear_and_rotor_of_two_masses_from_the_motor(gap, step):
     arm = two_masses(gap)
     found = elastic_joints(arm.with_drive(0, None), [of_motors(moved(arm), step)], "auto")
+    assert found.motor_side is not None
     joint = found.joints[0]
     assert joint.stiffness == pytest.approx(K, rel=0.02)
     assert joint.backlash == pytest.approx(gap, rel=0.1)
@@ -155,6 +160,7 @@ def test_report_of_motors_alone(estimate, tmp_path):
     assert "taken as those of the motors" in text
 
 
+@pytest.mark.thorough
 def test_a_log_with_gaps_and_another_beside_it():
     arm = two_masses(3e-4)
     log = of_motors(moved(arm), FINE)
@@ -172,6 +178,7 @@ def test_what_torques_do_not_reach_is_said():
     assert "torques reach 4" in said and "against its motor held" in said
 
 
+@pytest.mark.thorough
 def test_a_rigid_arm_is_said():
     arm = two_masses().with_drive(0, stiffness=None, damping=0.0)
     log = dy.simulate(

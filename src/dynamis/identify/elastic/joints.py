@@ -39,6 +39,7 @@ AUTO = "auto"
 STILL = 1e-7  # rad or m: a deflection that varies less is that of a rigid joint
 UNSURE = 0.2  # of a stiffness: an interval that reaches further says that it is not seen
 LOOSE = 0.05  # of a stiffness: a rotor inertia that is described is then taken as it is
+EXPLAINED = 0.97  # of the torque of a motor: less is not its drive train
 NOISY = 5.0  # times its noise: a deflection that is smaller is hardly measured
 FEWEST = 200  # rows of a motor equation
 DRIVE = "drive trains"
@@ -155,6 +156,10 @@ def _not_seen(found: MotorSide, k: int) -> Finding:
 def _dubious_of_motor(found: MotorSide, k: int) -> Iterator[Finding]:
     """Findings on what the excitation of a motor does not reach."""
     values, widths, where = found.named(k), found.named_widths(k), (found.names[k],)
+    if found.explained[k] < EXPLAINED:
+        what = f"links along its motor explain {100 * found.explained[k]:.1f} % of its torque only"
+        remedy = "no constant of it is to be trusted: a longer motion, or describe its stiffness"
+        yield Finding("warning", DRIVE, what, remedy, where)
     share = widths["stiffness"] / values["stiffness"]
     if share > UNSURE:
         what = f"stiffness {values['stiffness']:.4g} is known to {100 * share:.0f} % only; "

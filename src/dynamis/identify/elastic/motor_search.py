@@ -40,9 +40,9 @@ WAYS = 10  # frequencies of a link against its motor that are tried
 SHARES = (0.15, 0.35, 0.55, 0.75)  # of the inertia at a joint that is its rotor's
 LIGHT = 0.05  # damping ratio to start from
 BEST = 2  # of the grid, that are fitted
-GAPS = (0.03, 0.08, 0.2)  # of the largest deflection
-STIFFER = (1.1, 1.5, 2.2)  # than without a gap
-PROMISING = 4  # gaps that are fitted to the end
+GAPS = (0.03, 0.06, 0.12)  # of the largest deflection
+STIFFER = (1.2, 1.8, 2.5)  # than without a gap
+PROMISING = 3  # gaps that are fitted to the end
 SURE = 50.0  # gain of log-likelihood by which a gap is taken as seen
 OTHERS = (
     {"cutoff": 0.75},
@@ -258,27 +258,35 @@ class MotorSearch:
         """A fit with a gap in the k-th elastic joint, if the log shows one."""
         x, plain = p.fit(x, p.free(*_gaps(p, x)))
         largest = max(float(np.abs(d).max()) for d in p.deflections(x, k))
-        at, stiff = p.index(k, "backlash"), p.index(k, "stiffness")
-        own = p.of_joint(k)
-        without = own[own != at]
         starts = []
         for gap in GAPS:
             for more in STIFFER:
-                y = x.copy()
-                y[at], y[stiff] = gap * largest / p.units[k, 2], y[stiff] + np.log(more)
-                y = p.with_motors(y[None])[0]
-                y, cost = p.fit(y, without, 4)
+                y = self._anew(p, x, k, gap * largest, more)
+                y, cost = p.fit(y, p.of_joint(k), 8)
                 starts.append((cost, y))
         best, found = plain, x
         others = _gaps(p, x)
         for _, y in sorted(starts, key=lambda z: z[0])[:PROMISING]:
-            z, cost = p.fit(y, own, 10)
+            z, cost = p.fit(y, p.of_joint(k), 12)
             if cost < best:
                 best, found = cost, z
         if found is not x:
             found, best = p.fit(found, p.free(*others, k))
         seen = plain - best > SURE and p.constants(found[None])[0, k, 2] > 0.0
         return p, found if seen else x
+
+    def _anew(self, p: Prediction, x: np.ndarray, k: int, gap: float, more: float) -> np.ndarray:
+        """Unknowns with a gap in a stiffer gear; damping and friction, which stood in, anew."""
+        friction = np.maximum(0.5 * self._sum[2][self.elastic[k]], 0.0)
+        K = more * p.constants(x[None])[0, k, 0]
+        values = {
+            "stiffness": np.log(K), "damping": 2.0 * LIGHT * np.sqrt(K * p.inertia[k]),
+            "backlash": gap, "link_viscous": friction[0], "link_coulomb": friction[1],
+        }  # fmt: skip
+        x = x.copy()
+        for name, value in values.items():
+            x[p.index(k, name)] = value / p.units[k, JOINT.index(name)]
+        return p.with_motors(x[None])[0]
 
     def at_the_end(self, p: Prediction, x: np.ndarray) -> tuple[Prediction, np.ndarray]:
         """A last fit: links nearly free, torques shifted by their delay."""

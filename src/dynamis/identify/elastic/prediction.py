@@ -283,8 +283,8 @@ class Prediction:
                 (part.torque[:, i] - _through(part.kernel, e[..., i]))[:, part.rows[i]]
                 for part, (_, e) in zip(self.parts, felt, strict=True)
             ], axis=1)  # fmt: skip
-            good = np.isfinite(y).all(axis=1)
-            x = np.linalg.lstsq(A / size, np.where(good[:, None], y, 0.0).T, rcond=1e-8)[0].T / size
+            y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y, 0.0)
+            x = np.linalg.lstsq(A / size, y.T, rcond=1e-8)[0].T / size
             place = slice(self.index(k, MOTOR[0]), self.index(k, MOTOR[-1]) + 1)
             p[:, place] = x / self.units[k, -len(MOTOR) :]
         return p
