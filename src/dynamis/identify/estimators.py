@@ -26,6 +26,7 @@ from .unknowns import LARGEST_LOAD, RIGID, Unknowns
 
 HUBER = 1.345
 ROUNDS = 5
+SETTLED = 1e-4  # of the largest load: it changes no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,11 +171,13 @@ def with_loads(
     x = fit()
     fixed[loads] = np.nan if known is None else known[loads]
     for _ in range(ROUNDS):
-        wanted = replace(wanted, rigid=x)
+        wanted, before = replace(wanted, rigid=x), x[loads]
         x = fit()
         absurd = absurd_loads(wanted, x)
         fixed[absurd] = 0.0
         x[absurd] = 0.0
+        if np.abs(x[loads] - before).max() < SETTLED * LARGEST_LOAD and not len(absurd):
+            break
     return replace(wanted, rigid=x), None if np.isnan(fixed).all() else fixed
 
 

@@ -220,6 +220,7 @@ class LeftOut:
         model = robot.model
         self.alone = not (model.closures or model.own_laws)  # friction has columns of its own
         self._rigid: list[Rigid] = []
+        self._last: tuple[str, list[tuple[str, int, np.ndarray, np.ndarray]]] = ("", [])
 
     @cached_property
     def _cuts(self) -> list[slice]:
@@ -355,7 +356,7 @@ class LeftOut:
         both = tuple(np.zeros((len(self._cuts), unknowns.rows, m + 1, m + 1)) for _ in range(2))
         for own, part in zip(both, rigid.squares, strict=True):
             own[:, :, places[:, None], places] = part
-        entries = rows.friction(unknowns, self._loads(unknowns))
+        entries = self._friction(unknowns)
         fixed = unknowns.fixed_torque(rows.q, rows.qd)
         tau = rows.tau - fixed, rows.logged - fixed
         for joint in range(unknowns.rows):
@@ -374,6 +375,15 @@ class LeftOut:
                     into[block, joint][np.ix_(here, places)] = across.T
                     into[block, joint][np.ix_(here, here)] = F[cut].T @ F[cut]
         return both  # type: ignore[return-value]
+
+    def _friction(self, unknowns: Unknowns) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
+        """Columns of friction as of `Rows.friction`; with and without rotors they are the same."""
+        law, names = repr(unknowns.friction), list(unknowns.names)
+        if law == self._last[0] and not len(unknowns.of_kind("load")):
+            return [(names.index(name), *column) for name, *column in self._last[1]]
+        found = self.rows.friction(unknowns, self._loads(unknowns))
+        self._last = law, [(names[k], *column) for k, *column in found]
+        return found
 
     def _rigid_of(self, unknowns: Unknowns) -> Rigid:
         """Columns of bodies, rotors and springs: computed once."""

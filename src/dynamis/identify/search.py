@@ -50,7 +50,7 @@ MOVES = 3  # of the cut-off at last
 AT_ONCE = 3  # ways of processing whose rows are kept
 FEW = 5  # laws that are tried with delays of their own
 CLOSE = 1.3  # times the least error: a delay makes up for no more
-SURELY = 6.0  # standard deviations of a delay
+SURELY = 4.0  # standard deviations of a delay of the torque, which must make the error no larger
 SMALL = 0.05  # of a step of the log: a delay that does not matter
 
 
