@@ -54,6 +54,7 @@ OWN: dict[str, tuple[Change, ...]] = {
     "db3": (database,),
     "bag": (rosbag,),
     "league": TOML,
+    "board": TOML,
 }
 BINARY = ("npz", "mat", "parquet", "mcap", "db3", "bag")
 FAMILIES = {

@@ -59,6 +59,7 @@ READERS = {
         Reader("db3", ".db3", dy.read_log),
         Reader("bag", ".bag", dy.read_log),
         Reader("league", ".league.toml", dataset),
+        Reader("board", ".toml", dy.control.Board.load),
     )
 }
 

@@ -195,4 +195,5 @@ def robot_file(model: "Model", notes: Sequence[str]) -> str:
 
 def model_hash(chain: "Chain") -> str:
     """64 hexadecimal digits that change with every number of the model."""
-    return hashlib.sha256(repr(chain).encode()).hexdigest()
+    gears = repr(chain.elastic) if chain.elastic else ""  # which the text of a chain leaves out
+    return hashlib.sha256((repr(chain) + gears).encode()).hexdigest()
