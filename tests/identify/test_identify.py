@@ -43,7 +43,7 @@ def test_the_truth_comes_back(estimator):
 
 def test_the_robot_predicts_what_the_estimate_predicts():
     found = dy.identify(ROBOT, LOG, friction="asymmetric", estimator="weighted", held_out=False)
-    samples, _ = prepare(OTHER, Processing(), thin=False)
+    samples, _ = prepare(OTHER, found._how(OTHER), thin=False)
     one = samples[0]
     tau = found.robot.inverse_dynamics(one.q, one.qd, one.qdd)
     np.testing.assert_allclose(tau, found.predict(OTHER), atol=1e-9)
