@@ -11,8 +11,8 @@ frequency, and the residuals are mostly of frequencies at which the motion has n
 matters are those of the motion. S is taken as constant within octaves, each from the residuals
 there less what the unknowns could take of them. What is as slow as the motion they take nearly
 whole: there slow noise is continued from above, as a power of frequency. White noise and slow
-errors of the model are special cases (heteroskedasticity and autocorrelation consistent covariances in the frequency
-domain: P. M. Robinson, Automatic frequency domain inference, 1991).
+errors of the model are special cases (heteroskedasticity and autocorrelation consistent
+covariances in the frequency domain: P. M. Robinson, Automatic frequency domain inference, 1991).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
