@@ -110,6 +110,32 @@ def said_over_scatter(motions, noises, cutoff=None, count=60):
     return np.sqrt(np.mean(said, axis=0) / np.mean(np.square(found), axis=0))
 
 
+def test_slow_noise_is_continued_to_what_the_unknowns_take(monkeypatch):
+    """Noise whose power goes as 1/f, and columns that take all that is as slow as the motion."""
+    rows, count = 2000, 40
+    t, f = np.arange(rows) / rows, np.maximum(np.fft.rfftfreq(rows), 1.0 / rows)
+    angles = 2.0 * np.pi * np.outer(t, np.arange(1, 8))
+    Y = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+    P = np.linalg.inv(Y.T @ Y)
+
+    def ratio(slope):
+        off, said = [], []
+        for seed in range(count):
+            white = np.fft.rfft(np.random.default_rng(seed).normal(size=rows))
+            noise = np.fft.irfft(white * f ** (slope / 2), rows)
+            x = P @ Y.T @ noise
+            block = WeightedRows(Y[:, None], (noise - Y @ x)[:, None], np.ones((rows, 1)))
+            gain = NoiseGain(x, P, np.ones(1))
+            off.append(x)
+            said.append(np.diag(noise_covariance(bands([[block]])[0], gain)))
+        return np.median(np.sqrt(np.mean(said, axis=0) / np.mean(np.square(off), axis=0)))
+
+    assert 0.8 < ratio(-1.0) < 1.5
+    assert 0.9 < ratio(0.0) < 1.25
+    monkeypatch.setattr("dynamis.identify.deviations.SLOW", ())
+    assert ratio(-1.0) < 0.72
+
+
 def waves(rows, first, second):
     t = np.arange(rows) / rows
     return np.stack([np.sin(2 * np.pi * first * t), np.cos(2 * np.pi * second * t)], axis=1)

@@ -9,9 +9,10 @@ them the covariance
 Noise of the positions or velocities reaches the torque through the accelerations: it grows with
 frequency, and the residuals are mostly of frequencies at which the motion has nothing. What
 matters are those of the motion. S is taken as constant within octaves, each from the residuals
-there less what the unknowns could take of them; white noise and slow errors of the model are
-special cases (heteroskedasticity and autocorrelation consistent covariances in the frequency
-domain: P. M. Robinson, Automatic frequency domain inference, 1991).
+there less what the unknowns could take of them. What is as slow as the motion they take nearly
+whole: there slow noise is continued from above, as a power of frequency. White noise and slow
+errors of the model are special cases (heteroskedasticity and autocorrelation consistent
+covariances in the frequency domain: P. M. Robinson, Automatic frequency domain inference, 1991).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,8 +31,12 @@ from .unknowns import Unknowns
 if TYPE_CHECKING:
     from .estimators import FitProblem
 
-EDGES = 0.5 ** np.arange(8.0, 0.0, -1.0)  # cycles per row: upper ends of the octaves
+EDGES = 0.5 ** np.arange(12.0, 0.0, -1.0)  # cycles per row: upper ends of the octaves
+MEASURED = (0.0, 2.0, 4.0)  # powers of frequency: noise of torques, velocities and positions
+SLOW = (-0.5, -1.0)  # those of slow noise, one of which may be there too
+LIKELY = 4.0  # of twice a log likelihood: chance explains less
 ENOUGH = 12.0  # degrees of freedom that a level is estimated from: octaves with fewer are joined
+OWN = 96.0  # degrees of freedom of a motion whose levels are its own
 TAPERED = 2.0 / 3.0  # of those that the taper of the residuals leaves
 ROUNDS = 6  # of weighted least squares
 # standard deviations on either side of an interval of a normal distribution, by its probability
@@ -104,19 +109,33 @@ def _levels(power: np.ndarray, dof: np.ndarray) -> np.ndarray:
 
 
 def _shape(power: np.ndarray, dof: np.ndarray) -> np.ndarray:
-    """Noise of torques, velocities and positions that comes nearest, (octaves,): above 0.
+    """The spectrum that comes nearest, (octaves,): above 0. It decides between joined octaves only.
 
-    By frequency they are as 1, f^2 and f^4. It decides between octaves that are joined only.
+    Noise of torques, velocities and positions, by frequency as 1, f^2 and f^4; with slow noise too
+    where that is likely (Whittle's likelihood). What is as slow as the motion the unknowns take
+    themselves: slow noise is seen above, and continued to below.
     """
-    f = EDGES[:-1] / EDGES[-2]
-    basis = np.stack([np.ones_like(f), f**2, f**4], axis=1)
-    level = power[:-1] / np.maximum(dof[:-1], 1.0)
+    level, dof = power[:-1] / np.maximum(dof[:-1], 1.0), dof[:-1]
+    found, least = _nearest(level, dof, MEASURED), np.inf
+    for slope in (None, *SLOW):
+        shape = found if slope is None else _nearest(level, dof, (slope, *MEASURED))
+        cost = TAPERED * float((dof * (np.log(shape) + level / shape)).sum())
+        cost += 0.0 if slope is None else LIKELY
+        if cost < least:
+            found, least = shape, cost
+    return np.append(found, found[-1])  # above, the filter has left nothing
+
+
+def _nearest(level: np.ndarray, dof: np.ndarray, slopes: Sequence[float]) -> np.ndarray:
+    """The sum of powers of frequency nearest to levels, next to its own size."""
+    basis = (EDGES[:-1] / EDGES[-2])[:, None] ** np.array(slopes)
     least = 1e-6 * float(level.max()) + 1e-300
-    shape = np.full(len(f), float(level.max()) + least)
+    shape = np.full(len(basis), float(level.max()) + least)
     for _ in range(ROUNDS):
-        weight = np.sqrt(dof[:-1]) / shape
-        shape = basis @ nnls(basis * weight[:, None], level * weight)[0] + least
-    return np.append(shape, shape[-1])  # above, the filter has left nothing
+        columns = basis * (np.sqrt(dof) / shape)[:, None]
+        size = np.linalg.norm(columns, axis=0) + 1e-300
+        shape = basis / size @ nnls(columns / size, level * np.sqrt(dof) / shape)[0] + least
+    return shape
 
 
 def _joined(dof: np.ndarray, k: int) -> tuple[int, int]:
@@ -146,7 +165,7 @@ def bands(motions: Iterable[Iterable[WeightedRows]]) -> tuple[list[Bands], np.nd
             passed = block.passed
         residual, counted = (np.concatenate(part) for part in zip(*parts, strict=True))
         own = Bands(np.asarray(grams), *_power(residual, counted, passed))
-        if own.rows.sum(axis=0).min() >= len(EDGES) * ENOUGH:
+        if own.rows.sum(axis=0).min() >= OWN:
             found.append(own)
         else:
             short = own if short is None else short.plus(own)
@@ -162,7 +181,8 @@ def _octaves(rows: int) -> tuple[int, np.ndarray, np.ndarray]:
     size = 2 ** int(np.ceil(np.log2(2 * rows)))
     share = np.full(size // 2 + 1, 2.0 / size)  # both signs of the frequency
     share[0] = share[-1] = 1.0 / size
-    return size, np.searchsorted(EDGES, np.fft.rfftfreq(size)), share
+    f = np.maximum(np.fft.rfftfreq(size), 1.0 / max(rows, 2))  # nothing slower is told apart
+    return size, np.searchsorted(EDGES, f), share
 
 
 def _grams(columns: np.ndarray) -> np.ndarray:

@@ -170,10 +170,11 @@ class Estimate:
 
     `values` are the unknowns in `names` (base parameters of bodies and drives, then friction);
     `standard_deviations` are those by noise of the torque, of any colour, or by the scatter of the
-    unknowns over blocks of time, velocities and logs, where that is larger: `interval_sources` says
-    for each which decides, `interval_source` for all. `training` is the fit on the very
-    rows it was made from, `held_out` (if any) on rows it has not seen: `headline` says whether they
-    are of another motion. `verdict` says how far to trust it, joint by joint.
+    unknowns over blocks of time, velocities, logs and laws of friction (with and without memory),
+    where that is larger: `interval_sources` says for each which decides, `interval_source` for all.
+    `training` is the fit on the very rows it was made from, `held_out` (if any) on rows it has not
+    seen: `headline` says whether they are of another motion. `verdict` says how far to trust it,
+    joint by joint.
     """
 
     unknowns: Unknowns

@@ -11,7 +11,8 @@ them (delete-one-block jackknife, Efron and Stein 1981):
 Blocks are stretches of time (slow noise, wear, events), whole logs, single joints (of a payload),
 or ranges of a joint's velocity: without the fastest rows the law of friction is extrapolated, as
 another motion does it, and repeats of a motion do not count as more. The covariance of the noise
-grows to S where S is larger than chance would make it.
+grows to S where S is larger than chance would make it. What all blocks share stays hidden: what
+friction with memory beside the law would change (`unmodelled`) counts as scatter over laws.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,13 +23,15 @@ import numpy as np
 from .information import NoiseGain
 from .processing import Samples
 from .unknowns import RIGID, Unknowns
+from .unmodelled import Left, changes, elements_beside
 
 TIMES = 12  # blocks of time
 SPEEDS = 6  # ranges of the velocity of each joint
 INFLUENCE = 0.95  # of a block that alone shows a direction: the others say nothing about it
 MORE = 1.1  # times the deviation by noise: scatter that widens less does not decide
-NOISE, TIME, VELOCITY, LOGS, JOINTS = (
+NOISE, TIME, VELOCITY, LOGS, JOINTS, LAWS = (
     *("noise of the torque", "blocks of time", "ranges of velocity", "logs", "joints"),
+    "laws of friction",
 )  # what decides an interval
 
 
@@ -38,6 +41,7 @@ class Blocks(NamedTuple):
     root: np.ndarray  # W (m, k)
     influence: np.ndarray
     score: np.ndarray
+    used: np.ndarray  # which blocks have rows, of all
 
 
 class Scatter(NamedTuple):
@@ -56,11 +60,13 @@ class Rows(NamedTuple):
     """Weighted columns (b, n, m), weighted residual (b, n), and the blocks of every row.
 
     For every way of dividing the rows one array of numbers of blocks, (b, n), -1 for none.
+    `elements` (b, n, k) are weighted columns beside the others, if any.
     """
 
     columns: np.ndarray
     residual: np.ndarray
     blocks: Sequence[np.ndarray]
+    elements: np.ndarray | None = None
 
 
 class Widened(NamedTuple):
@@ -71,15 +77,24 @@ class Widened(NamedTuple):
     sources: tuple[str, ...]
 
 
-def sums(rows: Iterator[Rows], counts: Sequence[int], gain: NoiseGain) -> list[Blocks]:
-    """The sums of rows by block, for every way of dividing them into so many blocks."""
+def sums(
+    rows: Iterator[Rows], counts: Sequence[int], gain: NoiseGain, left: Left | None = None
+) -> list[Blocks]:
+    """The sums of rows by block, for every way of dividing them into so many blocks.
+
+    Those of elements by the blocks of the first way are added to `left`.
+    """
     W = _root(gain.inverse)
     size, squares = W.shape[1], gain.weights**2
-    found = [Blocks(W, np.zeros((n, size, size)), np.zeros((n, size))) for n in counts]
-    for columns, residual, ways in rows:
+    found = [
+        Blocks(W, np.zeros((n, size, size)), np.zeros((n, size)), np.ones(n, bool)) for n in counts
+    ]
+    for columns, residual, ways, elements in rows:
         for j, square in enumerate(squares):
             Z, r = columns[:, j] @ W, residual[:, j]
-            for (_, influence, score), block in zip(found, ways, strict=True):
+            if left is not None and elements is not None:
+                left.add(j, elements[:, j], Z, r, ways[0][:, j])
+            for (_, influence, score, _), block in zip(found, ways, strict=True):
                 for b in np.unique(block[:, j]):
                     here = block[:, j] == b
                     if b >= 0:
@@ -90,7 +105,7 @@ def sums(rows: Iterator[Rows], counts: Sequence[int], gain: NoiseGain) -> list[B
 
 def _without_empty(blocks: Blocks) -> Blocks:
     used = np.trace(blocks.influence, axis1=1, axis2=2) > 0.0
-    return Blocks(blocks.root, blocks.influence[used], blocks.score[used])
+    return Blocks(blocks.root, blocks.influence[used], blocks.score[used], used)
 
 
 def scatter(blocks: Blocks, extrapolated: bool = False) -> Scatter:
@@ -99,7 +114,7 @@ def scatter(blocks: Blocks, extrapolated: bool = False) -> Scatter:
     Blocks are of unequal influence: noise alone scatters such fits by `expected` times its share.
     Where they are `extrapolated` to the block left out, that is meant to count.
     """
-    W, A, g = blocks
+    W, A, g, _ = blocks
     count, size = g.shape
     if count < 2 or not size:
         return Scatter(np.zeros((len(W), len(W))), 1.0, 1.0)
@@ -167,8 +182,11 @@ def by_kind(unknowns: Unknowns, found: Mapping[str, Scatter]) -> list:
     Velocity decides friction alone: the other columns are no functions of it.
     """
     joints = np.where(np.isin(unknowns.kinds, RIGID), -1, unknowns.joints)
-    without = {way: one for way, one in found.items() if way != VELOCITY}
-    return [(joints == j, without if j < 0 else found) for j in np.unique(joints)]
+    blocks = {way: one for way, one in found.items() if way != LAWS}
+    without = {way: one for way, one in blocks.items() if way != VELOCITY}
+    groups = [(joints == j, without if j < 0 else blocks) for j in np.unique(joints)]
+    beside = {way: one for way, one in found.items() if way == LAWS}
+    return [*groups, (np.ones(len(joints), bool), beside)]
 
 
 def fitted_scatter(
@@ -178,27 +196,38 @@ def fitted_scatter(
     x: np.ndarray,
     gain: NoiseGain,
 ) -> dict[str, Scatter]:
-    """The scatter over blocks of time, velocities and, of several, logs, at unknowns x.
+    """The scatter over blocks of time, velocities, logs and laws of friction, at unknowns x.
 
     `logs` says of every motion which log it is of.
     """
     times, speeds = time_blocks(motions), speed_blocks(motions)
+    rubs = bool(len(unknowns.of_kind("coulomb")))  # else friction is left out, not its shape
+    directions = _root(gain.inverse).shape[1]
+    left = Left.zeros(count_of(times), unknowns.rows, directions) if rubs else None
 
     def rows() -> Iterator[Rows]:
         others = [None] * len(motions) if gain.instruments is None else gain.instruments
         for every in zip(motions, others, times, speeds, logs, strict=True):
             samples, instrument, time, speed, log = every
             own = None if instrument is None else instrument.blocks(unknowns)
+            beside = elements_beside(samples) if rubs else np.zeros((len(samples), 0))
             for Y, tau, weight, k in samples.blocks(unknowns):
                 residual = tau - Y @ x
                 w = weight if gain.weigh is None else gain.weigh(residual, weight)
                 columns = (Y if own is None else next(own)[0]) * w[..., None]
                 ways = [time[k], speed[k], np.full_like(speed[k], log)]
-                yield Rows(columns, residual * w, ways)
+                elements = beside[k] * w[..., None] if rubs else None
+                yield Rows(columns, residual * w, ways, elements)
 
-    found = sums(rows(), [count_of(times), count_of(speeds), max(logs) + 1], gain)
+    counts = [count_of(times), count_of(speeds), max(logs) + 1]
+    found = sums(rows(), counts, gain, left)
     ways = zip((TIME, VELOCITY, LOGS), found, strict=True)
-    return {way: scatter(x, extrapolated=way == VELOCITY) for way, x in ways}
+    result = {way: scatter(one, extrapolated=way == VELOCITY) for way, one in ways}
+    if left is not None:
+        W, influence, score, used = found[0]
+        moved = W @ changes(Left(*(one[used] for one in left)), influence, score, gain).T
+        result[LAWS] = Scatter(moved @ moved.T, 1.0, np.inf)
+    return result
 
 
 def time_blocks(motions: Sequence[Samples]) -> list[np.ndarray]:
