@@ -77,8 +77,9 @@ def disturbed(seed: int, described: dy.Robot | None = None, sizes: Sizes | None 
     rng = np.random.default_rng([seed, 1])
     if described is None:
         described = drawn(rng)
-        drawn_sizes = rng.uniform([0.005, 0.01, 0.02], [0.03, 0.05, 0.06])
-        sizes = sizes or Sizes(*drawn_sizes, float(np.exp(rng.uniform(*np.log(PRESLIDING)))))
+        noise, drift, ripple = rng.uniform([0.005, 0.01, 0.02], [0.03, 0.05, 0.06])
+        presliding = float(np.exp(rng.uniform(*np.log(PRESLIDING))))
+        sizes = sizes or Sizes(noise, drift, ripple, presliding)
         motion = {"seconds": rng.uniform(10, 30), "harmonics": int(rng.integers(4, 9))} | motion
     robot, sizes = bare(described), sizes or Sizes()
     motion = {"seconds": 20.0, "harmonics": 6, "size": 0.45} | motion
