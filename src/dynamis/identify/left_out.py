@@ -220,7 +220,7 @@ class LeftOut:
         model = robot.model
         self.alone = not (model.closures or model.own_laws)  # friction has columns of its own
         self._rigid: list[Rigid] = []
-        self._last: tuple[str, list[tuple[str, int, np.ndarray, np.ndarray]]] = ("", [])
+        self._last: tuple[str, list[tuple[str, tuple[int, np.ndarray, np.ndarray]]]] = ("", [])
 
     @cached_property
     def _cuts(self) -> list[slice]:
@@ -380,9 +380,9 @@ class LeftOut:
         """Columns of friction as of `Rows.friction`; with and without rotors they are the same."""
         law, names = repr(unknowns.friction), list(unknowns.names)
         if law == self._last[0] and not len(unknowns.of_kind("load")):
-            return [(names.index(name), *column) for name, *column in self._last[1]]
+            return [(names.index(name), *column) for name, column in self._last[1]]
         found = self.rows.friction(unknowns, self._loads(unknowns))
-        self._last = law, [(names[k], *column) for k, *column in found]
+        self._last = law, [(names[k], (joint, fit, raw)) for k, joint, fit, raw in found]
         return found
 
     def _rigid_of(self, unknowns: Unknowns) -> Rigid:

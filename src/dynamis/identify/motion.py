@@ -118,6 +118,7 @@ def _delays(log: Log) -> np.ndarray:
     if len(log) < SHORT or log.qd is None:
         return np.zeros(0)
     even = on_even_grid(log)
+    assert even.qd is not None
     cutoff = min(of_the_motion(even, even.rate), 0.1 * even.rate)
     rate, qd = (lowpass(x, cutoff, even.rate) for x in (rates(even.q, even.rate)[0], even.qd))
     slope = np.gradient(rate, 1.0 / even.rate, axis=0)
