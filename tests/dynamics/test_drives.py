@@ -104,7 +104,7 @@ def test_the_chain_holds_limits_and_circuit():
     robot = one_joint(drive).with_values(T=0.5, R=1.2)
     motor = robot.chain.motors[0]
     assert motor.limits == (-0.5, 0.5)
-    assert motor.circuit == (1.2, 1e-3, 0.1, 24.0, None, 1000.0)
+    assert motor.circuit == (1.2, 1e-3, 0.1, 24.0, None, 1000.0, None)
     plain = one_joint(dy.Drive(gear=20, rotor_inertia=1e-4))
     assert plain.chain.motors[0].limits is None and plain.chain.motors[0].circuit is None
     assert one_joint(dy.Drive(resistance=1.0)).chain.motors[0].circuit is None
