@@ -233,12 +233,13 @@ def test_converted_torques_come_back_within_half_a_code():
     hardware = Hardware(whole.board, whole.channels)
     for tau in ([0.0, 0.0], [13.3, -7.1], [-30.0, 55.0], [1e4, -1e4]):
         volts, codes = whole._converted(tau, MATH)
-        given = hardware.torques(volts)
+        given = hardware.torques(codes)
         for one, asked, row, code in zip(given, tau, whole.channels, codes, strict=True):
             most = abs(row.most * row.per_volt)
             wanted = min(max(asked, -most), most)
             assert abs(one - wanted) <= 0.5001 * abs(row.per_volt) * row.step
             assert code == int(code) and 0 <= code <= 4095
+        assert given == [row.per_volt * v for row, v in zip(whole.channels, volts, strict=True)]
 
 
 def test_a_law_needs_a_board():

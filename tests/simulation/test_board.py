@@ -1,14 +1,16 @@
 """An arm behind a board: counters that overflow, starts from anywhere, devices of all kinds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import dynamis as dy
 from dynamis.control.board.program import STARTING
-from dynamis.control.board.startup import PHASES, _blended
-from dynamis.control.controller import Reference
-from dynamis.errors import OptionError
-from tests.control.boards import GEARS, MOTION, POTENTIOMETER, arm, board, law
+from dynamis.control.board.readings import FAULTS
+from dynamis.control.board.startup import PHASES, STEEPEST, _blended, _shares
+from dynamis.errors import ModelError, OptionError
+from tests.control.boards import ENCODERS, GEARS, MOTION, POTENTIOMETER, arm, board, law
 
 pytestmark = pytest.mark.usefixtures("compiled")
 c = dy.control
@@ -93,19 +95,26 @@ def test_a_search_goes_away_from_the_nearer_stop():
     assert found.states["board.phase"].max() >= 2
 
 
-def test_rates_of_an_approach_are_those_of_its_places():
+@pytest.mark.parametrize("rows", [3, 5])
+def test_rates_of_an_approach_are_those_of_its_places(rows):
     """Against differences, towards a moving reference; at the ends the place and the reference."""
     pace, h = 0.4, 1e-5
 
     def at(u):
-        wanted = MOTION(u / pace)
-        return np.array(_blended(Reference(*(x.tolist() for x in wanted)), 0, -0.7, u, pace))
+        wanted = MOTION.derivatives(u / pace)[:rows]
+        return np.array(_blended([x.tolist() for x in wanted], 0, -0.7, u, pace))
 
     for u in (0.1, 0.45, 0.8):
         slope = (at(u + h * pace) - at(u - h * pace)) / (2 * h)
-        assert at(u)[1:] == pytest.approx(slope[:2], rel=1e-6)
-    assert at(0.0) == pytest.approx([-0.7, 0.0, 0.0])
-    assert at(1.0) == pytest.approx([x[0] for x in MOTION(1.0 / pace)])
+        assert at(u)[1:] == pytest.approx(slope[:-1], rel=1e-6)
+    assert at(0.0) == pytest.approx([-0.7, *[0.0] * (rows - 1)])
+    assert at(1.0) == pytest.approx([x[0] for x in MOTION.derivatives(1.0 / pace)[:rows]])
+
+
+@pytest.mark.parametrize("rows", [3, 5])
+def test_the_steepest_rate_of_a_blend(rows):
+    rates = [_shares(u, 1.0, rows)[1] for u in np.linspace(0.0, 1.0, 1001)]
+    assert max(rates) == pytest.approx(STEEPEST[rows], rel=1e-12)
 
 
 def starts(count, seed):
@@ -141,20 +150,84 @@ def test_a_dead_band_is_a_dead_potentiometer():
     assert not found.states["board.volts"].any()
 
 
-def test_a_counter_that_counts_backwards_is_found_by_the_potentiometer():
-    """The board says that the second encoder counts as it does not."""
-    encoders = [x if i == 0 else c.Encoder(counts=1000, bits=12, index=5)
-                for i, x in enumerate(board().encoders)]  # fmt: skip
-    wrong = board(encoders=encoders)
-    real = simulated(arm(), 3.0, [0.5, -1.0], dy.Sensors(board=board()))
-    from dynamis.control.board.program import BoardLaw
-    from dynamis.realtime import Law
-    from dynamis.realtime.board_samples import recorded, replayed
+# what is wired otherwise than the program is told
 
-    robot = arm()
-    readings, wanted = recorded(None, real.states, real.reference, slice(None, None, 5))
-    _, told = replayed(BoardLaw(Law(law(robot), robot, DT), wrong), readings, wanted)
-    assert told[-1, 0] == 2 and told[-1, 3] == 1  # safe, because of joint 2
+STILL = dy.trajectory.sine([0.3, -0.4], [0.0, 0.0], 1.0)
+BACKWARDS = [ENCODERS[0], replace(ENCODERS[1], direction=1)]  # of the second joint
+
+
+def faulty(told, wired, seconds=6.0, **options):
+    """A start with other devices than the program is told of: run, fault and joint at its end."""
+    found = simulated(arm(), seconds, [0.5, -1.0], dy.Sensors(board=told, wired=wired, seed=1),
+                      STILL, **options)  # fmt: skip
+    fault, joint = (int(found.states[f"board.{x}"][-1, 0]) for x in ("fault", "joint"))
+    return found, FAULTS[fault].name, joint
+
+
+def test_a_counter_that_counts_backwards_is_found_by_the_potentiometer():
+    """Before its motor has gone half a turn the wrong way, and the converters give 0 V."""
+    found, fault, joint = faulty(board(), board(encoders=BACKWARDS))
+    assert (fault, joint) == ("counter backwards", 1)
+    latched = int(np.argmax(found.states["computer.status"][:, 0] == 2))
+    assert np.abs(found.q[:latched, 1] + 1.0).max() < np.pi / 50
+    assert not found.states["board.volts"][latched:].any()
+
+
+def test_without_a_potentiometer_the_joint_strays():
+    told = {"potentiometers": None, "parked": [0.5, -1.0]}
+    for stray in (3.0, 1.0):
+        made = board(**told, stray=stray)
+        found, fault, joint = faulty(made, board(**told, encoders=BACKWARDS))
+        assert (fault, joint) == ("joint strays", 1)
+        latched = int(np.argmax(found.states["computer.status"][:, 0] == 2))
+        turns = np.abs(found.q[latched, 1] + 1.0) * 50 / (2 * np.pi)
+        assert turns == pytest.approx(stray, rel=0.3)
+
+
+def test_converters_off_their_calibration():
+    """The index puts right what the A/D converter says; of the D/A converter a torque is left."""
+    off = board(inputs=c.AnalogInput(range=(0, 5), offset=0.015),
+                outputs=c.AnalogOutput(offset=-0.05))  # fmt: skip
+    found, fault, _ = faulty(board(), off, 10.0)
+    assert fault == "none" and found.states["board.phase"][-1, 0] == 3
+    shown = np.abs(found.measured.q - found.q[::5])
+    half = np.pi / np.array([4000 * 60, 1000 * 50])
+    assert (shown[-100:] <= 1.0001 * half).all() and (shown[2:10] > 0.01).all()
+    volts = found.tau / (0.2 * 0.9 * np.array(GEARS))
+    codes = found.states["board.codes"]
+    assert volts[::5][-50:] == pytest.approx(-10.05 + 20 / 4096 * codes[::5][-50:], abs=1e-9)
+
+
+def test_another_wiring_is_other_code():
+    """Machine code of one wiring is not that of the next."""
+    for direction in (-1, 1):
+        encoders = [ENCODERS[0], replace(ENCODERS[1], direction=direction)]
+        _, fault, _ = faulty(board(), board(encoders=encoders), 3.0)
+        assert fault == ("none" if direction == -1 else "counter backwards")
+
+
+def test_wiring_without_a_board_and_other_things_are_refused():
+    with pytest.raises(OptionError, match="but there is no board"):
+        dy.Sensors(wired=board())
+    with pytest.raises(OptionError, match="wired is 3, expected dy"):
+        dy.Sensors(board=board(), wired=3)
+    with pytest.raises(ModelError, match="has 3 entries, the arm 2 joints"):
+        faulty(board(), board(encoders=[ENCODERS[0]] * 3))
+
+
+# laws with jerk and snap
+
+
+def test_elastic_arms_behind_a_board():
+    """Counts of motors are enough for the links: two laws that follow jerk and snap."""
+    robot = arm(stiffness=2000.0)
+    motion = dy.trajectory.sine([0.3, 0.5], [0.3, 0.2], [0.2, 0.3])
+    flat = c.FlatnessFeedForward.from_bandwidth(robot, 15.0)
+    state = c.StateFeedback.from_bandwidth(robot, 15.0, DT)
+    for one in (flat, state):
+        found = simulated(robot, 12.0, [0.5, -1.0], dy.Sensors(board=board()), motion, one)
+        assert found.states["board.phase"][-1, 0] == 3 and not found.message
+        assert np.abs(found.q - found.reference.q)[-2000:].max() < 2e-3
 
 
 def test_prismatic_joints_and_screws():

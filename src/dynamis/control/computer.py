@@ -16,6 +16,7 @@ from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import Scalars
 from .board.hardware import Hardware
 from .board.program import BoardLaw
+from .board.wiring import channels
 from .controller import Controller, Reference, Sample, Values, code_key, reference_of, text_of
 from .law import Law
 from .observer import Observer
@@ -69,6 +70,7 @@ class ControlComputer:
         parts += [repr({k: len(v) for k, v in rows.items()}) for rows in self._values.values()]
         if self.board_law is not None:
             parts += (None,) if self.board_law.key is None else self.board_law.key
+            parts.append(repr(self._hardware.channels))
         elif self.law is not None:
             parts += (None,) if self.law.key is None else self.law.key
         if self.observer is not None:
@@ -105,9 +107,12 @@ class ControlComputer:
 
     @cached_property
     def _hardware(self) -> Hardware:
-        law = self.board_law
+        law, wired = self.board_law, self.sensors.wired
         assert law is not None
-        return Hardware(law.board, law.channels)
+        if wired is None:
+            return Hardware(law.board, law.channels)
+        inner = law.law
+        return Hardware(wired, channels(wired, inner.robot, inner.sample_time, inner.jumps))
 
     def start(
         self, q: Scalars, qd: Scalars, dt: Any, constants: Scalars, fn: Functions
@@ -205,7 +210,7 @@ class ControlComputer:
                 "fault": [answer.fault], "joint": [answer.joint]}  # fmt: skip
         found = {**x, **new, **{f"board.{k}": v for k, v in (after | told).items()}}
         found |= {"measured_q": answer.q, "measured_qd": answer.qd}
-        found |= {"computed": self._hardware.torques(answer.volts)}
+        found |= {"computed": self._hardware.torques(answer.codes)}
         found |= {"computer.status": [answer.status]}
         return found | self._observed(x, answer.q, answer.qd, t, acted, numbers, dt, fn)
 

@@ -57,7 +57,8 @@ def _interpreted(law: BoardLaw) -> Any:
         left = iter(state.tolist())
         x = {name: [next(left) for _ in range(size)] for name, size in law.slots.items()}
         read = Readings(float(readings[0]), *readings[1:].reshape(4, law.n).tolist())
-        t, rows = (float(wanted[0]), None) if inside else (UNKNOWN, wanted.reshape(3, -1).tolist())
+        rows = None if inside else wanted.reshape(-1, law.n).tolist()
+        t = float(wanted[0]) if inside else UNKNOWN
         a, after = law.stepped(x, t, read, rows, law.inner.gains, law.law.sample_time, MATH)
         state = np.array([v for k in law.slots for v in after[k]])
         told = np.array([a.status, a.phase, a.fault, a.joint])
@@ -81,8 +82,8 @@ def replayed(
     return np.array(codes), np.array(told)
 
 
-def recorded(law: BoardLaw, states: Any, wanted: Any, rows: Any = slice(None)) -> tuple[Any, Any]:
-    """Readings (K, 1 + 4 n) of a simulated run, and its references (K, 3 n)."""
+def recorded(states: Any, wanted: Any, rows: Any = slice(None)) -> tuple[Any, Any]:
+    """Readings (K, 1 + 4 n) of a simulated run, and its references (K, rows n)."""
     tick = np.mod(states["board.tick"][rows] - 1.0, TICKS)
     parts = [tick, *(states[f"board.{name}"][rows] for name in INPUTS[1:])]
     return np.concatenate(parts, axis=1), np.concatenate([x[rows] for x in wanted], axis=1)
@@ -116,7 +117,7 @@ def _closed_loop(law: BoardLaw, count: int) -> tuple[np.ndarray, np.ndarray, str
     from ..simulation.simulator import simulated
 
     own, dt = law.law, law.law.sample_time
-    plan = c_text._plan(own)
+    plan = c_text.self_test_plan(own)
     q0 = _before_index(law, plan(0.0).q)
     sensors = Sensors(board=law.board, velocity_filter=own.velocity_filter)
     try:
@@ -126,12 +127,11 @@ def _closed_loop(law: BoardLaw, count: int) -> tuple[np.ndarray, np.ndarray, str
         )  # fmt: skip
     except DynamisError:
         run = None
-    t = dt * np.arange(count)
-    goal = t[:, None] if own.reference is not None else np.concatenate(plan(t), axis=1)
+    goal = c_text.wanted_rows(own, plan, count)
     if run is None or len(run.t) <= count:
         return _at_rest(law, q0, count), goal, c_text.SYNTHETIC
     period = round(dt / run.dt)
-    readings, _ = recorded(law, run.states, (run.q,), slice(0, count * period, period))
+    readings, _ = recorded(run.states, (run.q,), slice(0, count * period, period))
     return readings, goal, c_text.SIMULATED
 
 

@@ -100,7 +100,6 @@ def source(law: BoardLaw, notes: Sequence[str], trig: str, outputs: str) -> str:
     body = "static " + c_branchless.function(law.program(), name, "float64", trig == "own")
     begun = [v for row in law.begun(law.inner.gains, MATH).values() for v in row]
     read = [f"    {x}[{i}] = (double)measurement->{x}[{i}];" for x in INPUTS[1:] for i in range(n)]
-    rows = [f"reference->{row}[{i}]" for row in ("q", "qd", "qdd") for i in range(n)]
     given = [f"    output->volts[{i}] = volts[{i}];" for i in range(n)]
     if outputs == "codes":
         given = [f"    output->codes[{i}] = (uint32_t)codes[{i}];" for i in range(n)]
@@ -113,7 +112,7 @@ def source(law: BoardLaw, notes: Sequence[str], trig: str, outputs: str) -> str:
         SAMPLE=body,
         BEGUN="\n".join(f"    state->x[{k}] = {literal(v, DOUBLE)};" for k, v in enumerate(begun)),
         READ="\n".join(read),
-        WANTED="\n".join(f"    wanted[{k}] = {x};" for k, x in enumerate(rows)),
+        WANTED=c_text.wanted_text(law.law),
         GIVEN="\n".join(given),
         KEPT="\n".join(f"    state->x[{k}] = next[{k}];" for k in range(law.states)),
     )

@@ -22,9 +22,21 @@ from ..controller import NO_LIMIT, Values
 from ..law import UNKNOWN, Law
 from . import startup
 from .board import Board
-from .readings import INPUTS, LAW, MISSED, MISSING, ONE, OWN, UNSTEADY, Reader, Readings, Taken
+from .readings import (
+    INPUTS,
+    LAW,
+    MISSED,
+    MISSING,
+    ONE,
+    OWN,
+    STRAYS,
+    UNSTEADY,
+    Reader,
+    Readings,
+    Taken,
+)
 from .startup import INDEX, RUNNING
-from .wiring import Channel, channels
+from .wiring import Channel, channels, refuse_coarse
 
 if TYPE_CHECKING:
     from ...compile.program import Program
@@ -70,7 +82,9 @@ class BoardLaw:
     def channels(self) -> tuple[Channel, ...]:
         """Numbers of every joint."""
         law = self.law
-        return channels(self.board, law.robot, law.sample_time, law.jumps)
+        found = channels(self.board, law.robot, law.sample_time, law.jumps)
+        refuse_coarse(found, self.board.samples, law.robot.joint_names)
+        return found
 
     @cached_property
     def reader(self) -> Reader:
@@ -140,7 +154,11 @@ class BoardLaw:
         reference, after, missing = startup.moved(
             move, phase, known, goal, self.channels, self.board, self._middle, dt, fn
         )
-        faults = [fn.max(a, MISSING * m) for a, m in zip(read.faults, missing, strict=True)]
+        strays = startup.strays(reference.q, read.q, phase, self.channels, self.board)
+        faults = [
+            fn.max(a, fn.max(MISSING * b, STRAYS * c))
+            for a, b, c in zip(read.faults, missing, strays, strict=True)
+        ]
         worst, joint = _worst(faults, fn)
         told = fine + 1.0 * (phase <= INDEX)  # nobody need want anything before
         first_q, *others = reference.q
@@ -211,7 +229,7 @@ class BoardLaw:
         n, size, inside = self.n, self.states, self.law.reference is not None
         given: dict[str, tuple[int, ...]] = {"state": (size,), "tick": (1,)}
         given |= dict.fromkeys(INPUTS[1:], (n,))
-        given |= {"t": (1,)} if inside else {"reference": (3, n)}
+        given |= {"t": (1,)} if inside else {"reference": (self.law.rows, n)}
 
         def function(state: Any, tick: Any, *rest: Any) -> Any:
             *rows, wanted, fn = rest
