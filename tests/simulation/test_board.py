@@ -25,6 +25,18 @@ def simulated(robot, seconds, q0, sensors, motion=MOTION, controller=None, **opt
     )  # fmt: skip
 
 
+def deviation(run):
+    """How far what the computer takes for positions is off, (K, n), at its samples."""
+    assert run.measured is not None
+    return np.abs(run.measured.q - run.q[:: round(DT / run.dt)])
+
+
+def late_error(run, count):
+    """Largest distance from the reference in the last steps."""
+    assert run.reference is not None
+    return np.abs(run.q - run.reference.q)[-count:].max()
+
+
 @pytest.fixture(scope="module")
 def run(compiled):
     return simulated(arm(), 9.0, [0.5, -1.0], dy.Sensors(board=board(), seed=3))
@@ -47,7 +59,7 @@ def test_the_phases_follow_one_another(run):
 def test_positions_are_coarse_then_exact_to_a_count(run):
     """Until the index within the potentiometer's noise; after it within half a count."""
     (phase,) = samples(run, "board.phase")
-    off = np.abs(run.measured.q - run.q[:: round(DT / run.dt)])
+    off = deviation(run)
     half = 0.5 * 2 * np.pi / np.array([4000 * 60, 1000 * 50])
     assert (off[phase[:, 0] >= 2] <= 1.0001 * half).all()
     first = off[phase[:, 0] == 0]
@@ -137,7 +149,7 @@ def test_parked_arms_and_resolvers_need_no_search():
     found = simulated(arm(), 6.0, [0.5, -1.0], dy.Sensors(board=made))
     (phase,) = samples(found, "board.phase")
     assert (phase[:, 0] == 1).sum() <= 2
-    off = np.abs(found.measured.q - found.q[::5])
+    off = deviation(found)
     assert (off[1:, 0] <= 0.5001 * 2 * np.pi / 4096 / 60).all()  # by the resolver, not the parking
     assert (off[1:, 1] <= 0.5001 * 2 * np.pi / 1000 / 50).all()
 
@@ -146,7 +158,7 @@ def test_a_dead_band_is_a_dead_potentiometer():
     pot = c.Potentiometer(range=(-2.8, 2.8), volts=(0.5, 4.5), dead_band=0.8)
     found = simulated(arm(), 0.1, [2.2, 0.0], dy.Sensors(board=board(potentiometers=pot)))
     assert found.states["board.fault"][-1, 0] == 5 and found.states["board.joint"][-1, 0] == 0
-    assert "safe state from t = 0.005 s on" in found.message
+    assert found.message.endswith("safe state from t = 0.005 s on: potentiometer dead (joint1)")
     assert not found.states["board.volts"].any()
 
 
@@ -190,7 +202,7 @@ def test_converters_off_their_calibration():
                 outputs=c.AnalogOutput(offset=-0.05))  # fmt: skip
     found, fault, _ = faulty(board(), off, 10.0)
     assert fault == "none" and found.states["board.phase"][-1, 0] == 3
-    shown = np.abs(found.measured.q - found.q[::5])
+    shown = deviation(found)
     half = np.pi / np.array([4000 * 60, 1000 * 50])
     assert (shown[-100:] <= 1.0001 * half).all() and (shown[2:10] > 0.01).all()
     volts = found.tau / (0.2 * 0.9 * np.array(GEARS))
@@ -210,7 +222,7 @@ def test_wiring_without_a_board_and_other_things_are_refused():
     with pytest.raises(OptionError, match="but there is no board"):
         dy.Sensors(wired=board())
     with pytest.raises(OptionError, match="wired is 3, expected dy"):
-        dy.Sensors(board=board(), wired=3)
+        dy.Sensors(board=board(), wired=3)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="has 3 entries, the arm 2 joints"):
         faulty(board(), board(encoders=[ENCODERS[0]] * 3))
 
@@ -227,7 +239,7 @@ def test_elastic_arms_behind_a_board():
     for one in (flat, state):
         found = simulated(robot, 12.0, [0.5, -1.0], dy.Sensors(board=board()), motion, one)
         assert found.states["board.phase"][-1, 0] == 3 and not found.message
-        assert np.abs(found.q - found.reference.q)[-2000:].max() < 2e-3
+        assert late_error(found, 2000) < 2e-3
 
 
 def test_prismatic_joints_and_screws():
@@ -241,8 +253,8 @@ def test_prismatic_joints_and_screws():
     motion = dy.trajectory.sine([0.0], [0.1], [0.5])
     found = simulated(robot, 6.0, [0.21], dy.Sensors(board=made), motion)
     assert not found.message and found.states["board.phase"][-1, 0] == 3
-    assert np.abs(found.measured.q - found.q[::5])[400:].max() <= 0.5001 * 0.02 / 2000
-    assert np.abs(found.q - found.reference.q)[-500:].max() < 1e-3
+    assert deviation(found)[400:].max() <= 0.5001 * 0.02 / 2000
+    assert late_error(found, 500) < 1e-3
 
 
 def test_delays_observers_and_zero_errors_go_with_it():
@@ -251,8 +263,7 @@ def test_delays_observers_and_zero_errors_go_with_it():
     sensors = dy.Sensors(board=board(), offset=[0.01, 0.0])
     found = simulated(robot, 6.0, [0.5, -1.0], sensors, observer=observer, delay=2e-3)
     assert found.observed is not None and np.isfinite(found.observed).all()
-    off = found.measured.q - found.q[::5]
-    assert off[-200:, 0] == pytest.approx(0.01, abs=3e-5)
+    assert deviation(found)[-200:, 0] == pytest.approx(0.01, abs=3e-5)
 
 
 def test_functions_and_single_precision_are_refused():

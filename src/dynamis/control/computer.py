@@ -70,7 +70,6 @@ class ControlComputer:
         parts += [repr({k: len(v) for k, v in rows.items()}) for rows in self._values.values()]
         if self.board_law is not None:
             parts += (None,) if self.board_law.key is None else self.board_law.key
-            parts.append(repr(self._hardware.channels))
         elif self.law is not None:
             parts += (None,) if self.law.key is None else self.law.key
         if self.observer is not None:
