@@ -12,7 +12,7 @@ import dynamis as dy
 from dynamis.control.board.board import Board
 from dynamis.control.board.hardware import Hardware
 from dynamis.control.board.program import BoardLaw
-from dynamis.control.board.readings import wrapped
+from dynamis.control.board.readings import nearest
 from dynamis.control.board.wiring import channels
 from dynamis.errors import DynamisError, FileError, ModelError, OptionError
 from dynamis.realtime import Law
@@ -181,7 +181,7 @@ def test_a_current_limit_is_a_limit_of_volts():
 
 @given(st.integers(-(2**40), 2**40), st.sampled_from([256.0, 65536.0, 2.0**32]))
 def test_a_difference_is_the_nearest_that_the_counter_allows(d, modulus):
-    found = wrapped(float(d % int(modulus)), modulus, MATH)
+    found = nearest(float(d % int(modulus)), modulus, MATH)
     assert -0.5 * modulus <= found < 0.5 * modulus
     assert (found - d) % modulus == 0.0
 
@@ -192,7 +192,7 @@ def test_counters_show_places_and_indices():
     rows = channels(made, robot, DT)
     hardware = Hardware(made, rows)
     q = np.array([-0.31, 1.2])
-    x = hardware.started(q.tolist(), MATH)
+    x = hardware.initial_state(q.tolist(), MATH)
     origin = [math.floor((a - r.zero) / r.scale + 0.5) for a, r in zip(q, rows, strict=True)]
     before, seen = list(origin), 0
     for k in range(300):

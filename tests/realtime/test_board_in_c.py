@@ -17,12 +17,14 @@ from dynamis.control.board.readings import FAULTS
 from dynamis.control.sensors import Sensors
 from dynamis.errors import OptionError
 from dynamis.realtime import Law
-from dynamis.realtime.board_samples import recorded, replayed
+from dynamis.realtime.board_samples import readings_of, replay
 from dynamis.realtime.board_text import header, source
 from dynamis.realtime.cost import COMPILERS, controller_cost
 from dynamis.realtime.export import FLAGS
 from tests.control.boards import MOTION, arm, board, law
 from tests.thorough import thorough_but
+
+from .test_cost import MACHINES, need, said_by_cortex_m
 
 pytestmark = [pytest.mark.usefixtures("gcc"), pytest.mark.usefixtures("compiled")]
 DT = 0.005
@@ -45,7 +47,7 @@ def driven(seconds):
                       reference=MOTION, sensors=Sensors(board=made, seed=1), sample_time=DT,
                       check_step=False)  # fmt: skip
     rows = slice(None, None, 5)
-    readings, wanted = recorded(run.states, run.reference, rows)
+    readings, wanted = readings_of(run.states, run.reference, rows)
     names = ("board.codes", "computer.status", "board.phase", "board.fault", "board.joint")
     return readings, wanted, np.concatenate([run.states[x][rows] for x in names], axis=1)
 
@@ -113,7 +115,7 @@ def test_without_machine_code_too(monkeypatch):
     """The functions themselves, over numbers of Python: libm instead of our own sines."""
     readings, wanted, told = driven(12.0)
     monkeypatch.setenv("DYNAMIS_COMPILE", "off")
-    codes, said = replayed(whole(), readings[:300], wanted[:300])
+    codes, said = replay(whole(), readings[:300], wanted[:300])
     assert (said == told[:300, 2:]).all()
     assert np.abs(codes - told[:300, :2]).max() <= 1
 
@@ -221,7 +223,7 @@ def test_faults_are_named_and_what_they_leave_is_safe(program, fault):
     rows, k = readings.copy(), 2000
     fault(rows, k)
     found = program.through(rows, wanted)
-    codes, told = replayed(whole(), rows, wanted)
+    codes, told = replay(whole(), rows, wanted)
     assert (found == np.concatenate([codes, told], axis=1)).all()
     status, faults = found[:, 2], found[:, 4]
     if goes_on:
@@ -353,7 +355,7 @@ def test_the_self_test_of_a_folder_passes(tmp_path, options):
 @pytest.mark.parametrize("kind", ["flatness", "states"])
 def test_laws_of_elastic_arms_with_jerk_and_snap(tmp_path, kind, inside):
     """What is simulated is what the program of the folder answers to the same readings."""
-    robot = arm(stiffness=2000.0)
+    robot = arm(stiffness=2000.0, damping=2.0)
     make = {"flatness": control.FlatnessFeedForward.from_bandwidth(robot, 15.0),
             "states": control.StateFeedback.from_bandwidth(robot, 15.0, DT)}  # fmt: skip
     motion = dy.trajectory.sine([0.3, 0.5], [0.3, 0.2], [0.2, 0.3])
@@ -363,13 +365,21 @@ def test_laws_of_elastic_arms_with_jerk_and_snap(tmp_path, kind, inside):
                       sensors=Sensors(board=board(), seed=1))  # fmt: skip
     rows = slice(None, None, 5)
     goal = (run.t[:, None],) if inside else motion.derivatives(run.t)
-    readings, wanted = recorded(run.states, goal, rows)
-    codes, told = replayed(BoardLaw(law_, board()), readings, wanted)
+    readings, wanted = readings_of(run.states, goal, rows)
+    codes, told = replay(BoardLaw(law_, board()), readings, wanted)
     assert (codes == run.states["board.codes"][rows]).all() and told[-1, 1] == 3
     given = {"reference": motion if inside else None, "inputs": "counts", "outputs": "codes"}
     dy.export_controller(robot, make[kind], tmp_path, DT, board=board(), trig="own", **given)
     done = built(tmp_path)
     assert "passed: 254 samples, codes within 0" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("target", thorough_but(["Cortex-M7"], MACHINES))
+def test_the_self_test_passes_on_a_cortex_m(tmp_path, target):
+    need("arm-none-eabi-gcc", "qemu-system-arm")
+    export(tmp_path)
+    said = said_by_cortex_m(target, tmp_path / "bench_computedtorque")
+    assert "passed: 254 samples, codes within 0" in said
 
 
 def test_the_self_test_can_fail(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis.control.board.program import STARTING
 from dynamis.control.board.readings import FAULTS
-from dynamis.control.board.startup import PHASES, STEEPEST, _blended, _shares
+from dynamis.control.board.startup import PHASES, STEEPEST, _blend, _shares
 from dynamis.errors import ModelError, OptionError
 from tests.control.boards import ENCODERS, GEARS, MOTION, POTENTIOMETER, arm, board, law
 
@@ -114,7 +114,7 @@ def test_rates_of_an_approach_are_those_of_its_places(rows):
 
     def at(u):
         wanted = MOTION.derivatives(u / pace)[:rows]
-        return np.array(_blended([x.tolist() for x in wanted], 0, -0.7, u, pace))
+        return np.array(_blend([x.tolist() for x in wanted], 0, -0.7, u, pace))
 
     for u in (0.1, 0.45, 0.8):
         slope = (at(u + h * pace) - at(u - h * pace)) / (2 * h)
@@ -232,7 +232,7 @@ def test_wiring_without_a_board_and_other_things_are_refused():
 
 def test_elastic_arms_behind_a_board():
     """Counts of motors are enough for the links: two laws that follow jerk and snap."""
-    robot = arm(stiffness=2000.0)
+    robot = arm(stiffness=2000.0, damping=2.0)
     motion = dy.trajectory.sine([0.3, 0.5], [0.3, 0.2], [0.2, 0.3])
     flat = c.FlatnessFeedForward.from_bandwidth(robot, 15.0)
     state = c.StateFeedback.from_bandwidth(robot, 15.0, DT)

@@ -181,7 +181,7 @@ class ControlComputer:
         assert self.board_law is not None
         still = [0.0 * a for a in q]
         q = self.sensors.counted(q, numbers["sensors"][""], fn)  # with their zero errors
-        hardware = {f"board.{k}": v for k, v in self._hardware.started(q, fn).items()}
+        hardware = {f"board.{k}": v for k, v in self._hardware.initial_state(q, fn).items()}
         law = self.board_law.begun(numbers["law"], fn)
         told = {f"board.{name}": still for name in ("codes", "volts")}
         told |= {f"board.{name}": still[:1] for name in ("phase", "fault", "joint")}

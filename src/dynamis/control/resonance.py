@@ -380,7 +380,8 @@ def warn_of_stiffness(robot: "Robot", law: Controller, q: np.ndarray, bandwidth:
             warn(
                 f"bandwidth {_numbers(bandwidth)} rad/s: with gears {share:g} times as stiff as "
                 f"those of the model an oscillation of joint {mode.joint!r} at "
-                f"{mode.frequency:.3g} Hz grows; lower the bandwidth, or be sure of the stiffness"
+                f"{mode.frequency:.3g} Hz grows; give another bandwidth or observer, or be sure of "
+                "the stiffness"
             )
             return
 

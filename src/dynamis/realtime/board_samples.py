@@ -67,7 +67,7 @@ def _interpreted(law: BoardLaw) -> Any:
     return step
 
 
-def replayed(
+def replay(
     law: BoardLaw, readings: np.ndarray, wanted: np.ndarray, starts: Sequence[int] = (0,)
 ) -> tuple[np.ndarray, np.ndarray]:
     """Codes (K, n) and status, phase, fault, joint (K, 4) of the program over samples."""
@@ -82,7 +82,7 @@ def replayed(
     return np.array(codes), np.array(told)
 
 
-def recorded(states: Any, wanted: Any, rows: Any = slice(None)) -> tuple[Any, Any]:
+def readings_of(states: Any, wanted: Any, rows: Any = slice(None)) -> tuple[Any, Any]:
     """Readings (K, 1 + 4 n) of a simulated run, and its references (K, rows n)."""
     tick = np.mod(states["board.tick"][rows] - 1.0, TICKS)
     parts = [tick, *(states[f"board.{name}"][rows] for name in INPUTS[1:])]
@@ -131,14 +131,14 @@ def _closed_loop(law: BoardLaw, count: int) -> tuple[np.ndarray, np.ndarray, str
     if run is None or len(run.t) <= count:
         return _at_rest(law, q0, count), goal, c_text.SYNTHETIC
     period = round(dt / run.dt)
-    readings, _ = recorded(run.states, (run.q,), slice(0, count * period, period))
+    readings, _ = readings_of(run.states, (run.q,), slice(0, count * period, period))
     return readings, goal, c_text.SIMULATED
 
 
 def _at_rest(law: BoardLaw, q: np.ndarray, count: int) -> np.ndarray:
     """Readings of an arm that does not move."""
     hardware = Hardware(law.board, law.channels)
-    x, rows = hardware.started(q.tolist(), MATH), []
+    x, rows = hardware.initial_state(q.tolist(), MATH), []
     for _ in range(count):
         r, x = hardware.read(x, q.tolist(), [0.0] * law.n, MATH)
         rows.append([r.tick, *r.counts, *r.latched, *r.index, *r.analog])

@@ -20,7 +20,7 @@ from ..export.c_folder import c_header
 from ..export.c_function import PRECISIONS, array, identifier, literal
 from ..spatial.functions import MATH
 from . import c_text
-from .board_samples import replayed, samples
+from .board_samples import replay, samples
 
 DOUBLE = PRECISIONS["float64"]
 SIGNALS = {"radians": ("torque",), "counts": ("volts", "codes")}  # inputs, outputs with them
@@ -179,7 +179,7 @@ def _exact(trig: str) -> bool:
 def self_test(law: BoardLaw, common: dict[str, Any], trig: str) -> str:
     """A program that replays a start, then faults, and compares codes, status, phase and fault."""
     rows = samples(law)
-    codes, told = replayed(law, rows.readings, rows.wanted, [0, rows.restart])
+    codes, told = replay(law, rows.readings, rows.wanted, [0, rows.restart])
     listed = np.concatenate([codes, told], axis=1).astype(int)
     return templates.filled(
         __package__,

@@ -80,8 +80,8 @@ class Potentiometer:
     """A potentiometer on the joint: at the ends of its `range` it gives the `volts`.
 
     `noise` is the standard deviation of a reading. In the `dead_band` at either end the wiper
-    touches nothing, and the input of the converter falls to its lowest volts. Of an elastic joint it
-    is on the motor's side of the gear.
+    touches nothing, and the input of the converter falls to its lowest volts. Of an elastic joint
+    it is on the motor's side of the gear.
     """
 
     range: Annotated[Any, About("joint at both ends of the track", "{position}", 2)]

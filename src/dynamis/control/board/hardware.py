@@ -25,7 +25,7 @@ class Hardware:
         self.inputs = board.of_joints("inputs", n)
         self.potentiometers = board.of_joints("potentiometers", n)
 
-    def started(self, q: Scalars, fn: Functions) -> dict[str, list[Any]]:
+    def initial_state(self, q: Scalars, fn: Functions) -> dict[str, list[Any]]:
         """The state at power-up."""
         place = [fn.floor((a - c.zero) / c.scale + 0.5)
                  for a, c in zip(q, self.channels, strict=True)]  # fmt: skip

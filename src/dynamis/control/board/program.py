@@ -31,9 +31,9 @@ from .readings import (
     OWN,
     STRAYS,
     UNSTEADY,
+    Intake,
     Reader,
     Readings,
-    Taken,
 )
 from .startup import INDEX, RUNNING
 from .wiring import Channel, channels, refuse_coarse
@@ -125,7 +125,7 @@ class BoardLaw:
         """The state before the first sample, by name: the arm is anywhere."""
         still = [0.0] * self.n
         own = {**{x: list(still) for x in OWN}, **{x: [0.0] for x in ONE}}
-        own |= startup.started(self.n)
+        own |= startup.initial_state(self.n)
         law = self.inner.begun(still, still, gains, fn)
         return {**{f"start.{k}": v for k, v in own.items()}, **law}
 
@@ -144,14 +144,14 @@ class BoardLaw:
         """(answer, state by name) of one sample; `wanted` is not looked at if t decides."""
         own = {k.removeprefix("start."): v for k, v in x.items() if k.startswith("start.")}
         first = own["samples"][0] == 0.0
-        read = self.reader.taken(own, readings, first, fn)
+        read = self.reader.take(own, readings, first, fn)
         goal, fine = self.law._wanted(t, wanted, fn)
         known = read.state["known"]
         place = [fn.select(first, q, a + d)
                  for q, a, d in zip(read.q, own["place"], read.shift, strict=True)]  # fmt: skip
-        move = {name: own[name] for name in startup.started(self.n)} | {"place": place}
+        move = {name: own[name] for name in startup.initial_state(self.n)} | {"place": place}
         phase = startup.phase_after(move, read.full, known, fine, fn)
-        reference, after, missing = startup.moved(
+        reference, after, missing = startup.advance(
             move, phase, known, goal, self.channels, self.board, self._middle, dt, fn
         )
         strays = startup.strays(reference.q, read.q, phase, self.channels, self.board)
@@ -187,7 +187,7 @@ class BoardLaw:
         return answer, {**{f"start.{k}": state[k] for k in own}, **new}
 
     def _law_state(
-        self, x: Mapping[str, list[Any]], read: Taken, worst: Any, first: Any, gains: Values,
+        self, x: Mapping[str, list[Any]], read: Intake, worst: Any, first: Any, gains: Values,
         fn: Functions,
     ) -> dict[str, list[Any]]:  # fmt: skip
         """The law's own state before a sample: begun where the first place is known, its last

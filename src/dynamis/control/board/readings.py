@@ -68,7 +68,7 @@ class Readings(NamedTuple):
     analog: Sequence[Any]
 
 
-class Taken(NamedTuple):
+class Intake(NamedTuple):
     """Readings understood: what is new in the state, positions, and what is wrong."""
 
     state: dict[str, list[Any]]
@@ -86,16 +86,16 @@ class Reader:
     def __init__(self, board: Board, channels: Sequence[Channel]):
         self.board, self.channels = board, channels
 
-    def taken(self, own: Mapping[str, Any], r: Readings, first: Any, fn: Functions) -> Taken:
+    def take(self, own: Mapping[str, Any], r: Readings, first: Any, fn: Functions) -> Intake:
         """Counters unwrapped, potentiometers and index pulses taken into the home counts."""
         board, state = self.board, {name: list(own[name]) for name in (*OWN, *ONE)}
-        since = fn.select(first, 1.0, wrapped(r.tick - own["tick"][0], TICKS, fn))
+        since = fn.select(first, 1.0, nearest(r.tick - own["tick"][0], TICKS, fn))
         repeated, missed = 1.0 * (since < 1.0), fn.max(0.0, since - 1.0)
         elapsed = fn.max(1.0, since) + own["unread"][0]
         deltas, near = [], 1.0 - repeated
         leaps = []
         for c, now, before in zip(self.channels, r.counts, own["counts"], strict=True):
-            delta = fn.select(first, 0.0, wrapped(now - before, c.modulus, fn))
+            delta = fn.select(first, 0.0, nearest(now - before, c.modulus, fn))
             far = 1.0 * (abs(delta) > c.farthest * elapsed)
             lost = (1.0 - 1.0 * first) * (c.farthest * elapsed >= 0.5 * c.modulus)
             deltas.append(delta)
@@ -121,7 +121,7 @@ class Reader:
         homes = zip(self.channels, state["home"], own["home"], strict=True)
         shift = [c.scale * (a - b) for c, a, b in homes]
         full = 1.0 * (state["samples"][0] >= float(board.samples))
-        return Taken(state, q, shift, missed, faults, good, full)
+        return Intake(state, q, shift, missed, faults, good, full)
 
     def _joint(
         self, i: int, own: Mapping[str, Any], state: dict[str, list[Any]], r: Readings, delta: Any,
@@ -138,8 +138,8 @@ class Reader:
             known = fn.max(known, fn.max(last, 1.0 - reading))
         else:
             index = float(c.index or 0.0)
-            there = total + home - wrapped(count - r.latched[i], c.modulus, fn)
-            off = wrapped(there - index, c.counts, fn)
+            there = total + home - nearest(count - r.latched[i], c.modulus, fn)
+            off = nearest(there - index, c.counts, fn)
             hit = (r.index[i] > 0.5) * (own["phase"][0] >= INDEX) * near
             misplaced = hit * known * (abs(off) > float(self.board.slip))
             new = hit * (known == 0.0)
@@ -159,7 +159,7 @@ class Reader:
         track, home = c.track, own["home"][i]
         if track is None:
             parked = fn.select(first, c.parked, home)
-            return self._within(i, parked, r, total, first, fn), 0.0 * reading, 1.0
+            return self._with_resolver(i, parked, r, total, first, fn), 0.0 * reading, 1.0
         code = r.analog[i]
         guess = track.base + track.rate * code - total
         dead = fn.max(1.0 * (code < track.lowest), 1.0 * (code > track.highest))
@@ -175,7 +175,7 @@ class Reader:
         mean = sum_ * (1.0 / self.board.samples)
         coarse = fn.floor(fn.select(last > 0.0, mean, guess) + 0.5)
         new = fn.max(1.0 * first, last)
-        coarse = self._within(i, coarse, r, total, new, fn)
+        coarse = self._with_resolver(i, coarse, r, total, new, fn)
         home = fn.select(new > 0.0, coarse, home)
         wide = 2.0 * (track.noise + abs(track.rate))
         unsteady = last * (high - low > wide)
@@ -186,15 +186,17 @@ class Reader:
         fault = fn.max(fault, fn.max(UNSTEADY * unsteady, BACKWARDS * backwards))
         return home, fault, (dead == 0.0) * (apart == 0.0)
 
-    def _within(self, i: int, home: Any, r: Readings, total: Any, new: Any, fn: Functions) -> Any:
+    def _with_resolver(
+        self, i: int, home: Any, r: Readings, total: Any, new: Any, fn: Functions
+    ) -> Any:
         """A new home that agrees with a resolver's place within the turn."""
         c = self.channels[i]
         if not c.absolute:
             return home
-        off = wrapped(r.counts[i] - (total + home), c.counts, fn)
+        off = nearest(r.counts[i] - (total + home), c.counts, fn)
         return home + fn.select(new > 0.0, off, 0.0)
 
 
-def wrapped(difference: Any, modulus: float, fn: Functions) -> Any:
+def nearest(difference: Any, modulus: float, fn: Functions) -> Any:
     """The nearest to zero of what a counter that overflows may have moved."""
     return difference - modulus * fn.floor(difference * (1.0 / modulus) + 0.5)

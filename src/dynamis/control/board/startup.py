@@ -30,7 +30,7 @@ DONE = 1.0 - 1e-9
 Names = Mapping[str, list[Any]]
 
 
-def started(n: int) -> dict[str, list[Any]]:
+def initial_state(n: int) -> dict[str, list[Any]]:
     """The state before the first sample."""
     each = ("place", "rate", "way", "travel")
     return {**{name: [0.0] * n for name in each}, "phase": [COARSE], "gone": [0.0], "pace": [1.0]}
@@ -48,7 +48,7 @@ def phase_after(x: Names, full: Any, known: Sequence[Any], fine: Any, fn: Functi
     return fn.select((x["phase"][0] == COARSE) * (full > 0.0), INDEX, phase)
 
 
-def moved(
+def advance(
     x: Names,
     phase: Any,
     known: Sequence[Any],
@@ -79,7 +79,7 @@ def moved(
         place = x["place"][i] + dt * rate
         travel = x["travel"][i] + abs(dt * rate)
         missing.append((known[i] <= 0.0) * (travel > TURNS * turn))
-        approach = _blended(wanted, i, place, u, pace / dt)
+        approach = _blend(wanted, i, place, u, pace / dt)
         own = (place, rate, change / dt, *(0.0 for _ in rows[3:]))
         for row, late, early, end in zip(rows, approach, own, wanted, strict=True):
             row.append(
@@ -111,7 +111,7 @@ def _longest(
     return longest
 
 
-def _blended(wanted: Any, i: int, place: Any, u: Any, per: Any) -> list[Any]:
+def _blend(wanted: Any, i: int, place: Any, u: Any, per: Any) -> list[Any]:
     """Between a place and the reference, a share w(u) of the way, with derivatives; `per` is du/dt.
 
     The joint stays between the two: place + w (q - place), by Leibniz' rule.
