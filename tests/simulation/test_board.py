@@ -10,6 +10,7 @@ from dynamis.control.board.program import STARTING
 from dynamis.control.board.readings import FAULTS
 from dynamis.control.board.startup import PHASES, STEEPEST, _blend, _shares
 from dynamis.errors import ModelError, OptionError
+from dynamis.realtime import Law
 from tests.control.boards import ENCODERS, GEARS, MOTION, POTENTIOMETER, arm, board, law
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -194,6 +195,19 @@ def test_without_a_potentiometer_the_joint_strays():
         latched = int(np.argmax(found.states["computer.status"][:, 0] == 2))
         turns = np.abs(found.q[latched, 1] + 1.0) * 50 / (2 * np.pi)
         assert turns == pytest.approx(stray, rel=0.3)
+
+
+def test_an_amplifier_with_its_wires_crossed_strays():
+    """The motor turns the other way, and so does its encoder: the torque alone is wrong."""
+    robot = arm()
+    crossed = robot.with_drive(1, gear=-GEARS[1])
+    told, wired = board(), board(encoders=BACKWARDS)
+    believed = Law(law(robot), robot, DT, velocity="difference")
+    found = simulated(crossed, 2.0, [0.5, -1.0], dy.Sensors(board=told, wired=wired), STILL,
+                      believed)  # fmt: skip
+    assert found.message.endswith(": joint strays (joint2)")
+    right = simulated(robot, 2.0, [0.5, -1.0], dy.Sensors(board=told, wired=told), STILL, believed)
+    assert not right.message
 
 
 def test_converters_off_their_calibration():

@@ -70,6 +70,7 @@ class ControlComputer:
         parts += [repr({k: len(v) for k, v in rows.items()}) for rows in self._values.values()]
         if self.board_law is not None:
             parts += (None,) if self.board_law.key is None else self.board_law.key
+            parts.append(repr(self._hardware.channels))
         elif self.law is not None:
             parts += (None,) if self.law.key is None else self.law.key
         if self.observer is not None:
@@ -106,12 +107,10 @@ class ControlComputer:
 
     @cached_property
     def _hardware(self) -> Hardware:
-        law, wired = self.board_law, self.sensors.wired
-        assert law is not None
-        if wired is None:
-            return Hardware(law.board, law.channels)
-        inner = law.law
-        return Hardware(wired, channels(wired, inner.robot, inner.sample_time, inner.jumps))
+        """The devices that are there, on the arm that is there, whatever the law takes it for."""
+        law, board = self.law, self.sensors.devices
+        assert law is not None and board is not None
+        return Hardware(board, channels(board, self.robot, law.sample_time, law.jumps))
 
     def start(
         self, q: Scalars, qd: Scalars, dt: Any, constants: Scalars, fn: Functions

@@ -170,13 +170,10 @@ class BoardLaw:
         runs = good * (status == 0.0)
         mine = {k: [fn.select(runs > 0.0, a, b) for a, b in zip(after[k], move[k], strict=True)]
                 for k in after}  # fmt: skip
-        latch = float(self.law.latch)
-        was_latched = x["computer.bad"][0] >= latch
-        quiet = fn.select(read.missed > 0.0, MISSED, 0.0)
-        quiet = fn.select((status > 0.0) * (read.missed < latch), LAW, quiet)
-        fault = fn.select(worst > 0.0, worst, quiet)
-        fault = fn.select(was_latched, own["fault"][0], fault)
-        joint = fn.select(was_latched, own["joint"][0], joint)
+        fault = fn.select(worst > 0.0, worst, self._quiet_fault(read.missed, status, fn))
+        latched = x["computer.bad"][0] >= float(self.law.latch)  # what ended it stays
+        fault = fn.select(latched, own["fault"][0], fault)
+        joint = fn.select(latched, own["joint"][0], joint)
         state = {**read.state, **mine, "fault": [fault], "joint": [joint]}
         volts, codes = self._converted(torque, fn)
         starting = (status == 0.0) * (phase < RUNNING)
@@ -185,6 +182,11 @@ class BoardLaw:
             fn.select(starting, STARTING, status), phase, fault, joint,
         )  # fmt: skip
         return answer, {**{f"start.{k}": state[k] for k in own}, **new}
+
+    def _quiet_fault(self, missed: Any, status: Any, fn: Functions) -> Any:
+        """The fault of a sample whose readings are good."""
+        refused = (status > 0.0) * (missed < float(self.law.latch))
+        return fn.select(refused, LAW, fn.select(missed > 0.0, MISSED, 0.0))
 
     def _law_state(
         self, x: Mapping[str, list[Any]], read: Intake, worst: Any, first: Any, gains: Values,
