@@ -12,7 +12,7 @@ import dynamis as dy
 from dynamis.control.board.board import Board
 from dynamis.control.board.hardware import Hardware
 from dynamis.control.board.program import BoardLaw
-from dynamis.control.board.readings import wrapped
+from dynamis.control.board.readings import nearest
 from dynamis.control.board.wiring import channels
 from dynamis.errors import DynamisError, FileError, ModelError, OptionError
 from dynamis.realtime import Law
@@ -181,7 +181,7 @@ def test_a_current_limit_is_a_limit_of_volts():
 
 @given(st.integers(-(2**40), 2**40), st.sampled_from([256.0, 65536.0, 2.0**32]))
 def test_a_difference_is_the_nearest_that_the_counter_allows(d, modulus):
-    found = wrapped(float(d % int(modulus)), modulus, MATH)
+    found = nearest(float(d % int(modulus)), modulus, MATH)
     assert -0.5 * modulus <= found < 0.5 * modulus
     assert (found - d) % modulus == 0.0
 
@@ -192,7 +192,7 @@ def test_counters_show_places_and_indices():
     rows = channels(made, robot, DT)
     hardware = Hardware(made, rows)
     q = np.array([-0.31, 1.2])
-    x = hardware.started(q.tolist(), MATH)
+    x = hardware.initial_state(q.tolist(), MATH)
     origin = [math.floor((a - r.zero) / r.scale + 0.5) for a, r in zip(q, rows, strict=True)]
     before, seen = list(origin), 0
     for k in range(300):
@@ -233,12 +233,13 @@ def test_converted_torques_come_back_within_half_a_code():
     hardware = Hardware(whole.board, whole.channels)
     for tau in ([0.0, 0.0], [13.3, -7.1], [-30.0, 55.0], [1e4, -1e4]):
         volts, codes = whole._converted(tau, MATH)
-        given = hardware.torques(volts)
+        given = hardware.torques(codes)
         for one, asked, row, code in zip(given, tau, whole.channels, codes, strict=True):
             most = abs(row.most * row.per_volt)
             wanted = min(max(asked, -most), most)
             assert abs(one - wanted) <= 0.5001 * abs(row.per_volt) * row.step
             assert code == int(code) and 0 <= code <= 4095
+        assert given == [row.per_volt * v for row, v in zip(whole.channels, volts, strict=True)]
 
 
 def test_a_law_needs_a_board():

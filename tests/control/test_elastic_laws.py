@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ from .blocks import gains_of, sample, stepped
 pytestmark = pytest.mark.usefixtures("compiled")
 START, END = np.array([0.2, 0.4]), np.array([0.6, 0.1])
 MOVE = dy.trajectory.nonic(START, END, 0.6)
-SOFT = {"check_step": False}
+SOFT: dict[str, Any] = {"check_step": False}
 
 
 def soft(**drive) -> dy.Robot:
@@ -52,12 +53,12 @@ def rpr() -> dy.Robot:
     return robot.with_friction(viscous=1.0, coulomb=0.0, offset=0.0)
 
 
-def run(robot, law, plan=MOVE, duration=1.0, **options):
+def run(robot, law, plan: Any = MOVE, duration=1.0, **options):
     options = {"q0": plan(0.0).q, "controller": law, "reference": plan} | SOFT | options
     return dy.simulate(robot, duration, **options)
 
 
-def error(robot, law, plan=MOVE, **options):
+def error(robot, law, plan: Any = MOVE, **options):
     """Largest deviation of the links, rad or m."""
     found = run(robot, law, plan, **options)
     return np.abs(found.q - plan(found.t).q).max()
@@ -242,6 +243,8 @@ def test_backlash_endless_friction_and_closed_mechanisms_are_refused():
     with pytest.raises(OptionError, match=r"is for open arms, robot '.*' has closed loops"):
         Law(law, five_bar(), 1e-3)
     Law(replace(law, model=soft()), soft(backlash=1e-3), 1e-3)
+    with pytest.raises(OptionError, match="StateFeedback is for open arms, robot"):
+        StateFeedback.from_bandwidth(five_bar(), 10.0, 1e-3)
 
 
 # state feedback
@@ -316,6 +319,28 @@ def test_state_feedback_damps_what_motor_pd_leaves():
         found = dy.simulate(robot, 1.0, controller=law, reference=START, **push, **SOFT)
         swings.append(np.abs(found.q - START)[found.t > 0.5].max())
     assert swings[1] < 0.1 * swings[0]
+
+
+def test_a_bandwidth_that_other_gears_do_not_bear_is_warned_of():
+    """And it is so: the loop grows on the arm that the warning speaks of, not on its model."""
+    robot, ends = soft(), []
+    StateFeedback.from_bandwidth(robot, 60.0, 1e-3)
+    with pytest.warns(DynamisWarning, match=r"with gears (0\.8|1\.2) times as stiff") as said:
+        law = StateFeedback.from_bandwidth(robot, 400.0, 1e-3)
+    share = 1.2 if "1.2 times" in str(said[0].message) else 0.8
+    real = robot
+    for k in range(2):
+        real = real.with_drive(k, stiffness=share * 2e3)
+    rest = np.zeros(2)
+    for one in (robot, real):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DynamisWarning)
+            found = dy.simulate(
+                one.with_gravity((0, 0, 0)), 3.0, q0=[1e-6, 0.0], reference=rest,
+                controller=replace(law, model=robot.with_gravity((0, 0, 0))), **SOFT,
+            )  # fmt: skip
+        ends.append(np.inf if found.diverged else np.abs(found.q[-100:]).max())
+    assert ends[0] < 1e-9 and ends[1] > 1e-4
 
 
 def test_another_sample_time_and_other_matrices_are_refused():
@@ -402,6 +427,13 @@ def test_a_bandwidth_beyond_a_resonance_is_named():
     for kind in (JointPID, dy.control.FeedForward, dy.control.ComputedTorque):
         with pytest.warns(DynamisWarning, match=said):
             kind.from_bandwidth(robot, 0.55 * lowest)
+    for make in (
+        dy.control.TaskSpace.from_bandwidth,
+        lambda r, w: dy.control.SlotineLi.from_bandwidth(r, w, 0.1),
+    ):
+        make(robot, 0.45 * lowest)
+        with pytest.warns(DynamisWarning, match=said):
+            make(robot, 0.55 * lowest)
     with pytest.warns(DynamisWarning, match=r"bandwidth 400 rad/s: .* the rotor alone counts"):
         JointPID.from_bandwidth(robot, 400.0)
     FlatnessFeedForward.from_bandwidth(robot, 0.55 * lowest)

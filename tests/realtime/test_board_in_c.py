@@ -11,17 +11,20 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis import control
 from dynamis.control.board.program import BoardLaw
 from dynamis.control.board.readings import FAULTS
 from dynamis.control.sensors import Sensors
 from dynamis.errors import OptionError
 from dynamis.realtime import Law
-from dynamis.realtime.board_samples import recorded, replayed
+from dynamis.realtime.board_samples import readings_of, replay
 from dynamis.realtime.board_text import header, source
 from dynamis.realtime.cost import COMPILERS, controller_cost
 from dynamis.realtime.export import FLAGS
 from tests.control.boards import MOTION, arm, board, law
 from tests.thorough import thorough_but
+
+from .test_cost import MACHINES, need, said_by_cortex_m
 
 pytestmark = [pytest.mark.usefixtures("gcc"), pytest.mark.usefixtures("compiled")]
 DT = 0.005
@@ -37,14 +40,14 @@ def whole(**options):
 
 
 @cache
-def driven(seconds, safe="zero"):
+def driven(seconds):
     """Readings and references of a closed loop, and its codes, status, phase, fault, joint."""
     robot, made = arm(), board()
     run = dy.simulate(robot, seconds, 1e-3, q0=[0.5, -1.0], controller=law(robot),
                       reference=MOTION, sensors=Sensors(board=made, seed=1), sample_time=DT,
                       check_step=False)  # fmt: skip
     rows = slice(None, None, 5)
-    readings, wanted = recorded(whole(), run.states, run.reference, rows)
+    readings, wanted = readings_of(run.states, run.reference, rows)
     names = ("board.codes", "computer.status", "board.phase", "board.fault", "board.joint")
     return readings, wanted, np.concatenate([run.states[x][rows] for x in names], axis=1)
 
@@ -112,7 +115,7 @@ def test_without_machine_code_too(monkeypatch):
     """The functions themselves, over numbers of Python: libm instead of our own sines."""
     readings, wanted, told = driven(12.0)
     monkeypatch.setenv("DYNAMIS_COMPILE", "off")
-    codes, said = replayed(whole(), readings[:300], wanted[:300])
+    codes, said = replay(whole(), readings[:300], wanted[:300])
     assert (said == told[:300, 2:]).all()
     assert np.abs(codes - told[:300, :2]).max() <= 1
 
@@ -185,6 +188,10 @@ def no_index(rows, k):
     rows[:, 6] = 0
 
 
+def backwards(rows, k):
+    rows[:, 2] = -rows[:, 2] % 4096
+
+
 def wrong_index(rows, k):
     """Pulses half a turn off: of the other edge of a mark."""
     rows[:, 3] = (rows[:, 3] + 2000) % 65_536
@@ -205,6 +212,7 @@ CASES = {  # fault when it ends, joint, and whether it runs on
     unsteady: ("potentiometer unsteady", 0, False),
     no_index: ("index missing", 1, False),
     wrong_index: ("index unsure", 0, False),
+    backwards: ("counter backwards", 1, False),
 }
 
 
@@ -215,7 +223,7 @@ def test_faults_are_named_and_what_they_leave_is_safe(program, fault):
     rows, k = readings.copy(), 2000
     fault(rows, k)
     found = program.through(rows, wanted)
-    codes, told = replayed(whole(), rows, wanted)
+    codes, told = replay(whole(), rows, wanted)
     assert (found == np.concatenate([codes, told], axis=1)).all()
     status, faults = found[:, 2], found[:, 4]
     if goes_on:
@@ -229,6 +237,21 @@ def test_faults_are_named_and_what_they_leave_is_safe(program, fault):
     assert (status[latched:] == 2).all() and (faults[latched:] == faults[latched]).all()
     assert (found[latched:, :2] == 2048).all()  # 0 V
     assert latched < 1400 or latched >= k
+
+
+@pytest.mark.parametrize("missed", [3, 4])
+def test_samples_missed_until_a_counter_may_have_gone_round(tmp_path, missed):
+    """500 counts a sample at most, 2048 of a counter of 12 bits: four samples are its limit."""
+    one = whole(latch=50)
+    readings, wanted, _ = driven(12.0)
+    rows = readings.copy()
+    rows[2000:, 0] += missed
+    found = InC(one, tmp_path).through(rows, wanted)
+    if missed == 3:
+        assert (found[2001:, 2] == 0).all() and NAMES[int(found[2000, 4])] == "sample missed"
+        return
+    assert (found[2000:, 2] == 2).all() and (found[2000:, :2] == 2048).all()
+    assert NAMES[int(found[-1, 4])] == "counter overflows" and found[-1, 5] == 1
 
 
 def test_only_init_leaves_the_safe_state(program):
@@ -326,6 +349,37 @@ def test_the_self_test_of_a_folder_passes(tmp_path, options):
     sanitized = built(tmp_path, "-B", "CFLAGS=-std=c99 -O1 -ffp-contract=off "
                       "-fsanitize=address,undefined -fno-sanitize-recover=all")  # fmt: skip
     assert "passed: 2" in sanitized.stdout, sanitized.stdout + sanitized.stderr
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("kind", ["flatness", "states"])
+def test_laws_of_elastic_arms_with_jerk_and_snap(tmp_path, kind, inside):
+    """What is simulated is what the program of the folder answers to the same readings."""
+    robot = arm(stiffness=2000.0, damping=2.0)
+    make = {"flatness": control.FlatnessFeedForward.from_bandwidth(robot, 15.0),
+            "states": control.StateFeedback.from_bandwidth(robot, 15.0, DT)}  # fmt: skip
+    motion = dy.trajectory.sine([0.3, 0.5], [0.3, 0.2], [0.2, 0.3])
+    law_ = Law(make[kind], robot, DT, motion if inside else None)
+    run = dy.simulate(robot, 8.0, 1e-3, q0=[0.5, -1.0], controller=law_, check_step=False,
+                      reference=None if inside else motion, sample_time=DT,
+                      sensors=Sensors(board=board(), seed=1))  # fmt: skip
+    rows = slice(None, None, 5)
+    goal = (run.t[:, None],) if inside else motion.derivatives(run.t)
+    readings, wanted = readings_of(run.states, goal, rows)
+    codes, told = replay(BoardLaw(law_, board()), readings, wanted)
+    assert (codes == run.states["board.codes"][rows]).all() and told[-1, 1] == 3
+    given = {"reference": motion if inside else None, "inputs": "counts", "outputs": "codes"}
+    dy.export_controller(robot, make[kind], tmp_path, DT, board=board(), trig="own", **given)
+    done = built(tmp_path)
+    assert "passed: 254 samples, codes within 0" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("target", thorough_but(["Cortex-M7"], MACHINES))
+def test_the_self_test_passes_on_a_cortex_m(tmp_path, target):
+    need("arm-none-eabi-gcc", "qemu-system-arm")
+    export(tmp_path)
+    said = said_by_cortex_m(target, tmp_path / "bench_computedtorque")
+    assert "passed: 254 samples, codes within 0" in said
 
 
 def test_the_self_test_can_fail(tmp_path):

@@ -1,14 +1,17 @@
 """An arm behind a board: counters that overflow, starts from anywhere, devices of all kinds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import dynamis as dy
 from dynamis.control.board.program import STARTING
-from dynamis.control.board.startup import PHASES, _blended
-from dynamis.control.controller import Reference
-from dynamis.errors import OptionError
-from tests.control.boards import GEARS, MOTION, POTENTIOMETER, arm, board, law
+from dynamis.control.board.readings import FAULTS
+from dynamis.control.board.startup import PHASES, STEEPEST, _blend, _shares
+from dynamis.errors import ModelError, OptionError
+from dynamis.realtime import Law
+from tests.control.boards import ENCODERS, GEARS, MOTION, POTENTIOMETER, arm, board, law
 
 pytestmark = pytest.mark.usefixtures("compiled")
 c = dy.control
@@ -21,6 +24,18 @@ def simulated(robot, seconds, q0, sensors, motion=MOTION, controller=None, **opt
         robot, seconds, 1e-3, q0=q0, controller=controller or law(robot), reference=motion,
         sensors=sensors, sample_time=DT, check_step=False, **options,
     )  # fmt: skip
+
+
+def deviation(run):
+    """How far what the computer takes for positions is off, (K, n), at its samples."""
+    assert run.measured is not None
+    return np.abs(run.measured.q - run.q[:: round(DT / run.dt)])
+
+
+def late_error(run, count):
+    """Largest distance from the reference in the last steps."""
+    assert run.reference is not None
+    return np.abs(run.q - run.reference.q)[-count:].max()
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +60,7 @@ def test_the_phases_follow_one_another(run):
 def test_positions_are_coarse_then_exact_to_a_count(run):
     """Until the index within the potentiometer's noise; after it within half a count."""
     (phase,) = samples(run, "board.phase")
-    off = np.abs(run.measured.q - run.q[:: round(DT / run.dt)])
+    off = deviation(run)
     half = 0.5 * 2 * np.pi / np.array([4000 * 60, 1000 * 50])
     assert (off[phase[:, 0] >= 2] <= 1.0001 * half).all()
     first = off[phase[:, 0] == 0]
@@ -93,19 +108,26 @@ def test_a_search_goes_away_from_the_nearer_stop():
     assert found.states["board.phase"].max() >= 2
 
 
-def test_rates_of_an_approach_are_those_of_its_places():
+@pytest.mark.parametrize("rows", [3, 5])
+def test_rates_of_an_approach_are_those_of_its_places(rows):
     """Against differences, towards a moving reference; at the ends the place and the reference."""
     pace, h = 0.4, 1e-5
 
     def at(u):
-        wanted = MOTION(u / pace)
-        return np.array(_blended(Reference(*(x.tolist() for x in wanted)), 0, -0.7, u, pace))
+        wanted = MOTION.derivatives(u / pace)[:rows]
+        return np.array(_blend([x.tolist() for x in wanted], 0, -0.7, u, pace))
 
     for u in (0.1, 0.45, 0.8):
         slope = (at(u + h * pace) - at(u - h * pace)) / (2 * h)
-        assert at(u)[1:] == pytest.approx(slope[:2], rel=1e-6)
-    assert at(0.0) == pytest.approx([-0.7, 0.0, 0.0])
-    assert at(1.0) == pytest.approx([x[0] for x in MOTION(1.0 / pace)])
+        assert at(u)[1:] == pytest.approx(slope[:-1], rel=1e-6)
+    assert at(0.0) == pytest.approx([-0.7, *[0.0] * (rows - 1)])
+    assert at(1.0) == pytest.approx([x[0] for x in MOTION.derivatives(1.0 / pace)[:rows]])
+
+
+@pytest.mark.parametrize("rows", [3, 5])
+def test_the_steepest_rate_of_a_blend(rows):
+    rates = [_shares(u, 1.0, rows)[1] for u in np.linspace(0.0, 1.0, 1001)]
+    assert max(rates) == pytest.approx(STEEPEST[rows], rel=1e-12)
 
 
 def starts(count, seed):
@@ -128,7 +150,7 @@ def test_parked_arms_and_resolvers_need_no_search():
     found = simulated(arm(), 6.0, [0.5, -1.0], dy.Sensors(board=made))
     (phase,) = samples(found, "board.phase")
     assert (phase[:, 0] == 1).sum() <= 2
-    off = np.abs(found.measured.q - found.q[::5])
+    off = deviation(found)
     assert (off[1:, 0] <= 0.5001 * 2 * np.pi / 4096 / 60).all()  # by the resolver, not the parking
     assert (off[1:, 1] <= 0.5001 * 2 * np.pi / 1000 / 50).all()
 
@@ -137,24 +159,101 @@ def test_a_dead_band_is_a_dead_potentiometer():
     pot = c.Potentiometer(range=(-2.8, 2.8), volts=(0.5, 4.5), dead_band=0.8)
     found = simulated(arm(), 0.1, [2.2, 0.0], dy.Sensors(board=board(potentiometers=pot)))
     assert found.states["board.fault"][-1, 0] == 5 and found.states["board.joint"][-1, 0] == 0
-    assert "safe state from t = 0.005 s on" in found.message
+    assert found.message.endswith("safe state from t = 0.005 s on: potentiometer dead (joint1)")
     assert not found.states["board.volts"].any()
 
 
-def test_a_counter_that_counts_backwards_is_found_by_the_potentiometer():
-    """The board says that the second encoder counts as it does not."""
-    encoders = [x if i == 0 else c.Encoder(counts=1000, bits=12, index=5)
-                for i, x in enumerate(board().encoders)]  # fmt: skip
-    wrong = board(encoders=encoders)
-    real = simulated(arm(), 3.0, [0.5, -1.0], dy.Sensors(board=board()))
-    from dynamis.control.board.program import BoardLaw
-    from dynamis.realtime import Law
-    from dynamis.realtime.board_samples import recorded, replayed
+# what is wired otherwise than the program is told
 
+STILL = dy.trajectory.sine([0.3, -0.4], [0.0, 0.0], 1.0)
+BACKWARDS = [ENCODERS[0], replace(ENCODERS[1], direction=1)]  # of the second joint
+
+
+def faulty(told, wired, seconds=6.0, **options):
+    """A start with other devices than the program is told of: run, fault and joint at its end."""
+    found = simulated(arm(), seconds, [0.5, -1.0], dy.Sensors(board=told, wired=wired, seed=1),
+                      STILL, **options)  # fmt: skip
+    fault, joint = (int(found.states[f"board.{x}"][-1, 0]) for x in ("fault", "joint"))
+    return found, FAULTS[fault].name, joint
+
+
+def test_a_counter_that_counts_backwards_is_found_by_the_potentiometer():
+    """Before its motor has gone half a turn the wrong way, and the converters give 0 V."""
+    found, fault, joint = faulty(board(), board(encoders=BACKWARDS))
+    assert (fault, joint) == ("counter backwards", 1)
+    latched = int(np.argmax(found.states["computer.status"][:, 0] == 2))
+    assert np.abs(found.q[:latched, 1] + 1.0).max() < np.pi / 50
+    assert not found.states["board.volts"][latched:].any()
+
+
+def test_without_a_potentiometer_the_joint_strays():
+    told = {"potentiometers": None, "parked": [0.5, -1.0]}
+    for stray in (3.0, 1.0):
+        made = board(**told, stray=stray)
+        found, fault, joint = faulty(made, board(**told, encoders=BACKWARDS))
+        assert (fault, joint) == ("joint strays", 1)
+        latched = int(np.argmax(found.states["computer.status"][:, 0] == 2))
+        turns = np.abs(found.q[latched, 1] + 1.0) * 50 / (2 * np.pi)
+        assert turns == pytest.approx(stray, rel=0.3)
+
+
+def test_an_amplifier_with_its_wires_crossed_strays():
+    """The motor turns the other way, and so does its encoder: the torque alone is wrong."""
     robot = arm()
-    readings, wanted = recorded(None, real.states, real.reference, slice(None, None, 5))
-    _, told = replayed(BoardLaw(Law(law(robot), robot, DT), wrong), readings, wanted)
-    assert told[-1, 0] == 2 and told[-1, 3] == 1  # safe, because of joint 2
+    crossed = robot.with_drive(1, gear=-GEARS[1])
+    told, wired = board(), board(encoders=BACKWARDS)
+    believed = Law(law(robot), robot, DT, velocity="difference")
+    found = simulated(crossed, 2.0, [0.5, -1.0], dy.Sensors(board=told, wired=wired), STILL,
+                      believed)  # fmt: skip
+    assert found.message.endswith(": joint strays (joint2)")
+    right = simulated(robot, 2.0, [0.5, -1.0], dy.Sensors(board=told, wired=told), STILL, believed)
+    assert not right.message
+
+
+def test_converters_off_their_calibration():
+    """The index puts right what the A/D converter says; of the D/A converter a torque is left."""
+    off = board(inputs=c.AnalogInput(range=(0, 5), offset=0.015),
+                outputs=c.AnalogOutput(offset=-0.05))  # fmt: skip
+    found, fault, _ = faulty(board(), off, 10.0)
+    assert fault == "none" and found.states["board.phase"][-1, 0] == 3
+    shown = deviation(found)
+    half = np.pi / np.array([4000 * 60, 1000 * 50])
+    assert (shown[-100:] <= 1.0001 * half).all() and (shown[2:10] > 0.01).all()
+    volts = found.tau / (0.2 * 0.9 * np.array(GEARS))
+    codes = found.states["board.codes"]
+    assert volts[::5][-50:] == pytest.approx(-10.05 + 20 / 4096 * codes[::5][-50:], abs=1e-9)
+
+
+def test_another_wiring_is_other_code():
+    """Machine code of one wiring is not that of the next."""
+    for direction in (-1, 1):
+        encoders = [ENCODERS[0], replace(ENCODERS[1], direction=direction)]
+        _, fault, _ = faulty(board(), board(encoders=encoders), 3.0)
+        assert fault == ("none" if direction == -1 else "counter backwards")
+
+
+def test_wiring_without_a_board_and_other_things_are_refused():
+    with pytest.raises(OptionError, match="but there is no board"):
+        dy.Sensors(wired=board())
+    with pytest.raises(OptionError, match="wired is 3, expected dy"):
+        dy.Sensors(board=board(), wired=3)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="has 3 entries, the arm 2 joints"):
+        faulty(board(), board(encoders=[ENCODERS[0]] * 3))
+
+
+# laws with jerk and snap
+
+
+def test_elastic_arms_behind_a_board():
+    """Counts of motors are enough for the links: two laws that follow jerk and snap."""
+    robot = arm(stiffness=2000.0, damping=2.0)
+    motion = dy.trajectory.sine([0.3, 0.5], [0.3, 0.2], [0.2, 0.3])
+    flat = c.FlatnessFeedForward.from_bandwidth(robot, 15.0)
+    state = c.StateFeedback.from_bandwidth(robot, 15.0, DT)
+    for one in (flat, state):
+        found = simulated(robot, 12.0, [0.5, -1.0], dy.Sensors(board=board()), motion, one)
+        assert found.states["board.phase"][-1, 0] == 3 and not found.message
+        assert late_error(found, 2000) < 2e-3
 
 
 def test_prismatic_joints_and_screws():
@@ -168,8 +267,8 @@ def test_prismatic_joints_and_screws():
     motion = dy.trajectory.sine([0.0], [0.1], [0.5])
     found = simulated(robot, 6.0, [0.21], dy.Sensors(board=made), motion)
     assert not found.message and found.states["board.phase"][-1, 0] == 3
-    assert np.abs(found.measured.q - found.q[::5])[400:].max() <= 0.5001 * 0.02 / 2000
-    assert np.abs(found.q - found.reference.q)[-500:].max() < 1e-3
+    assert deviation(found)[400:].max() <= 0.5001 * 0.02 / 2000
+    assert late_error(found, 500) < 1e-3
 
 
 def test_delays_observers_and_zero_errors_go_with_it():
@@ -178,8 +277,7 @@ def test_delays_observers_and_zero_errors_go_with_it():
     sensors = dy.Sensors(board=board(), offset=[0.01, 0.0])
     found = simulated(robot, 6.0, [0.5, -1.0], sensors, observer=observer, delay=2e-3)
     assert found.observed is not None and np.isfinite(found.observed).all()
-    off = found.measured.q - found.q[::5]
-    assert off[-200:, 0] == pytest.approx(0.01, abs=3e-5)
+    assert deviation(found)[-200:, 0] == pytest.approx(0.01, abs=3e-5)
 
 
 def test_functions_and_single_precision_are_refused():

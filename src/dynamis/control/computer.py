@@ -16,6 +16,7 @@ from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import Scalars
 from .board.hardware import Hardware
 from .board.program import BoardLaw
+from .board.wiring import channels
 from .controller import Controller, Reference, Sample, Values, code_key, reference_of, text_of
 from .law import Law
 from .observer import Observer
@@ -69,6 +70,7 @@ class ControlComputer:
         parts += [repr({k: len(v) for k, v in rows.items()}) for rows in self._values.values()]
         if self.board_law is not None:
             parts += (None,) if self.board_law.key is None else self.board_law.key
+            parts.append(repr(self._hardware.channels))
         elif self.law is not None:
             parts += (None,) if self.law.key is None else self.law.key
         if self.observer is not None:
@@ -105,9 +107,10 @@ class ControlComputer:
 
     @cached_property
     def _hardware(self) -> Hardware:
-        law = self.board_law
-        assert law is not None
-        return Hardware(law.board, law.channels)
+        """The devices that are there, on the arm that is there, whatever the law takes it for."""
+        law, board = self.law, self.sensors.devices
+        assert law is not None and board is not None
+        return Hardware(board, channels(board, self.robot, law.sample_time, law.jumps))
 
     def start(
         self, q: Scalars, qd: Scalars, dt: Any, constants: Scalars, fn: Functions
@@ -177,7 +180,7 @@ class ControlComputer:
         assert self.board_law is not None
         still = [0.0 * a for a in q]
         q = self.sensors.counted(q, numbers["sensors"][""], fn)  # with their zero errors
-        hardware = {f"board.{k}": v for k, v in self._hardware.started(q, fn).items()}
+        hardware = {f"board.{k}": v for k, v in self._hardware.initial_state(q, fn).items()}
         law = self.board_law.begun(numbers["law"], fn)
         told = {f"board.{name}": still for name in ("codes", "volts")}
         told |= {f"board.{name}": still[:1] for name in ("phase", "fault", "joint")}
@@ -205,7 +208,7 @@ class ControlComputer:
                 "fault": [answer.fault], "joint": [answer.joint]}  # fmt: skip
         found = {**x, **new, **{f"board.{k}": v for k, v in (after | told).items()}}
         found |= {"measured_q": answer.q, "measured_qd": answer.qd}
-        found |= {"computed": self._hardware.torques(answer.volts)}
+        found |= {"computed": self._hardware.torques(answer.codes)}
         found |= {"computer.status": [answer.status]}
         return found | self._observed(x, answer.q, answer.qd, t, acted, numbers, dt, fn)
 

@@ -176,10 +176,8 @@ class Block(ABC):
         law = cls(**given, **passed_on(options, cls, *given))
         if robot is not None:
             law.gains(robot)  # refuses what does not fit the robot
-            if rows is None and robot.chain.elastic and isinstance(law, Controller):
-                from .resonance import warn_of_bandwidth
-
-                warn_of_bandwidth(robot, law, bandwidth)
+            if isinstance(law, Controller):
+                law._warn_of_bandwidth(robot, bandwidth)
         return law
 
     @property
@@ -203,6 +201,13 @@ class Controller(Block):
     """Whether it computes with elastic gears, so that a bandwidth above their resonance may do."""
     dynamic: ClassVar[bool] = False
     """Whether its feedback passes filters or an observer: gains at rest do not say what it does."""
+
+    def _warn_of_bandwidth(self, robot: "Robot", bandwidth: Gain) -> None:
+        """Say which resonance of elastic gears limits a bandwidth of a law for the rigid arm."""
+        from .resonance import warn_of_bandwidth
+
+        if robot.chain.elastic:
+            warn_of_bandwidth(robot, self, bandwidth)
 
 
 class Compensating(Controller):

@@ -43,7 +43,7 @@ def fastest_stop(robot: "Robot", damping: "ArrayLike", q: np.ndarray) -> tuple[f
 def damping_of(law: "Law", q: Sequence[float]) -> np.ndarray:
     """D = - d tau / d qd of a law that holds an arm at rest at q, its velocities measured."""
     rest = [0.0] * law.n
-    wanted = law.resting(q)
+    wanted = law._resting(q)
     state = law.start(q, rest, MATH)
     rows = [law.step(state, q, qd, wanted, MATH)[0] for qd in (STEP * np.eye(law.n)).tolist()]
     return (np.array(law.step(state, q, rest, wanted, MATH)[0]) - np.array(rows)).T / STEP

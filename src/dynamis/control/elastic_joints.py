@@ -76,8 +76,9 @@ class Flat(Controller):
 
     def gains(self, robot: "Robot") -> Values:
         """Its numbers by name; refuses gears whose motors do not follow from the links' motion."""
-        refuse_closures(self, robot)
-        refuse_undetermined(model_of(self, robot).model, type(self).__name__)
+        name, model = type(self).__name__, model_of(self, robot)
+        refuse_closures(name, model)
+        refuse_undetermined(model.model, name)
         return super().gains(robot)
 
     def feed_forward(self, arm: Arm, sample: Sample) -> tuple[Scalars, Scalars, Scalars]:
@@ -124,11 +125,10 @@ class FlatnessFeedForward(Flat):
         return tau, {}
 
 
-def refuse_closures(law: Controller, robot: "Robot") -> None:
-    """Refuse closed mechanisms, whose motors these laws do not find."""
-    model = model_of(law, robot)
+def refuse_closures(name: str, model: "Robot") -> None:
+    """Refuse closed mechanisms, whose motors the law of this name does not find."""
     if model.model.closures:
         raise OptionError(
-            f"{type(law).__name__} is for open arms, robot {model.name!r} has closed loops",
+            f"{name} is for open arms, robot {model.name!r} has closed loops",
             "take MotorPD, FeedForward or ComputedTorque, which know closed mechanisms",
         )

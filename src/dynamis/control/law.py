@@ -224,7 +224,7 @@ class Law:
         """Of a reference: position, velocity and acceleration, or with jerk and snap."""
         return 1 + self.controller.derivatives
 
-    def resting(self, q: Sequence[float]) -> Any:
+    def _resting(self, q: Sequence[float]) -> Any:
         """What `step` takes as wanted for rest at q: the time zero with a trajectory inside."""
         still = [0.0] * self.n
         return 0.0 if self.reference is not None else [list(q), *[still] * (self.rows - 1)]

@@ -37,6 +37,7 @@ FACTORS = 0.9 ** np.arange(1, 45)  # of gains that are tried, down to a hundredt
 FASTEST_MODE = 3.0  # rad per sample: faster ones are those of filters
 USUAL = 1e-3  # s: a sample time where none is given
 HELD = 0.5  # of the lowest resonance with motors held, up to which a rigid bandwidth suits
+UNSURE = (0.8, 1.2)  # of the stiffness that a law knows: what it must bear
 SHORTER = (0.5, 0.2, 0.1)  # of the sample time that are tried
 
 
@@ -364,6 +365,25 @@ def warn_of_bandwidth(robot: "Robot", law: Controller, bandwidth: Gain) -> None:
         f"gains do not damp that; up to {most:.2g} rad/s, half of it, the arm moves rigidly, "
         "beyond take dy.control.StateFeedback, FlatnessFeedForward, or dy.trajectory.zvd"
     )
+
+
+def warn_of_stiffness(robot: "Robot", law: Controller, q: np.ndarray, bandwidth: Gain) -> None:
+    """Say that a law becomes unstable where elastic gears differ a little from those it knows."""
+    known = law if law.model is not None else replace(law, model=robot)  # type: ignore[type-var]
+    for share in UNSURE if robot.chain.elastic else ():
+        real: Any = robot
+        for gear in robot.chain.elastic:
+            joint = robot.model.links[gear.joint].joint_name
+            real = real.with_drive(joint, stiffness=share * gear.stiffness)
+        mode = ElasticLoop(Law(known, real, law.sample_time or USUAL), real, q).mode()
+        if mode is not None and mode.grows:
+            warn(
+                f"bandwidth {_numbers(bandwidth)} rad/s: with gears {share:g} times as stiff as "
+                f"those of the model an oscillation of joint {mode.joint!r} at "
+                f"{mode.frequency:.3g} Hz grows; give another bandwidth or observer, or be sure of "
+                "the stiffness"
+            )
+            return
 
 
 def _numbers(values: Gain) -> str:

@@ -39,6 +39,8 @@ class Sensors:
 
     With a `board` (`dy.control.Board`) counters and converters measure instead, the controller runs
     as its exported program does, from counts to codes, and its torques pass a D/A converter.
+    `wired` is the board that is really there, where it is not the one that the program is told: an
+    encoder that counts the other way, a converter off its calibration, a wiper without contact.
     """
 
     encoder: "Gain | None" = None
@@ -50,10 +52,16 @@ class Sensors:
     offset: "Gain | None" = None
     side: str = "motor"
     board: Board | None = None
+    wired: Board | None = None
 
     def __post_init__(self) -> None:
         if self.board is not None:
             self._refuse_beside_board()
+        elif self.wired is not None:
+            raise OptionError(
+                f"wired is {shown(self.wired)}, but there is no board",
+                "board= is what the program is told, wired= what is really there",
+            )
         if self.velocity is None:
             exact = self.encoder is None and self.board is None
             object.__setattr__(self, "velocity", "exact" if exact else "difference")
@@ -74,6 +82,8 @@ class Sensors:
         """Refuse what a board measures in its own way."""
         if not isinstance(self.board, Board):
             raise OptionError(f"board is {shown(self.board)}, expected dy.control.Board(...)")
+        if self.wired is not None and not isinstance(self.wired, Board):
+            raise OptionError(f"wired is {shown(self.wired)}, expected dy.control.Board(...)")
         usual = {"encoder": None, "side": "motor", "position_noise": 0.0}
         for name, value in usual.items():
             if repr(getattr(self, name)) != repr(value):
@@ -86,10 +96,15 @@ class Sensors:
             raise OptionError("velocity is 'exact', but a board counts", "leave velocity out")
 
     @property
+    def devices(self) -> Board | None:
+        """The board that is really there."""
+        return self.board if self.wired is None else self.wired
+
+    @property
     def noisy(self) -> bool:
         """Whether positions carry noise."""
-        if self.board is not None:
-            return any(pot.noise > 0.0 for pot in self.board.potentiometers or ())
+        if self.devices is not None:
+            return any(pot.noise > 0.0 for pot in self.devices.potentiometers or ())
         return self._has("position_noise")
 
     @property
@@ -107,8 +122,8 @@ class Sensors:
     def noise(self, stream: int, first: int, count: int, arm: int, n: int) -> np.ndarray:
         """Noise of `count` samples from `first` on, (count, n), of positions or torques."""
         names = {POSITIONS: "position_noise", TORQUES: "torque_noise"}
-        if stream == POSITIONS and self.board is not None:
-            pots = self.board.of_joints("potentiometers", n)
+        if stream == POSITIONS and self.devices is not None:
+            pots = self.devices.of_joints("potentiometers", n)
             deviation = np.array([0.0 if pot is None else pot.noise for pot in pots])
         else:
             deviation = numbers(getattr(self, names[stream]), names[stream], "expected numbers")
@@ -125,7 +140,7 @@ class Sensors:
                 self.velocity_filter is None,
                 self.noisy,
                 *([] if self.offset is None else ["offset"]),
-                *([] if self.board is None else [self.board]),
+                *([] if self.board is None else [self.board, self.wired]),
             )
         )
 

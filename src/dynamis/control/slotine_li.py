@@ -169,7 +169,9 @@ class SlotineLi(Controller):
         _, twice = second_order(bandwidth)
         (kd,) = for_inertia((twice,), 0.5 * joint_inertia(robot, q))
         known = passed_on(options, cls, "kd", "bandwidth", "adaptation")
-        return cls(kd=kd, bandwidth=bandwidth, adaptation=adaptation, **known)
+        law = cls(kd=kd, bandwidth=bandwidth, adaptation=adaptation, **known)
+        law._warn_of_bandwidth(robot, bandwidth)
+        return law
 
     @checked
     def gains(self, robot: "Robot") -> Values:

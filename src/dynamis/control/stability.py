@@ -68,7 +68,7 @@ class LawMemory(NamedTuple):
 def memory_at(law: "Law", q: np.ndarray) -> tuple[np.ndarray, np.ndarray, LawMemory]:
     """K, D and the memory of a law about rest of the drives at q (n,), velocities measured."""
     n, seen, rest = law.n, replace(law, velocity="measured"), np.zeros(law.n)
-    wanted = law.resting(q.tolist())
+    wanted = law._resting(q.tolist())
     state = np.array(seen.start(q.tolist(), rest.tolist(), MATH), float)
     own = np.concatenate(
         [[name.startswith("controller.")] * size for name, size in seen.slots.items()]
@@ -98,7 +98,7 @@ def memory_at(law: "Law", q: np.ndarray) -> tuple[np.ndarray, np.ndarray, LawMem
 def gains_at(law: "Law", q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """K and D (n, n) of a law about rest of the drives at q (n,), velocities measured."""
     n, seen, rest = law.n, replace(law, velocity="measured"), [0.0] * law.n
-    wanted = law.resting(q.tolist())
+    wanted = law._resting(q.tolist())
     state = seen.start(q.tolist(), rest, MATH)
     rows = [seen.step(state, x.tolist(), rest, wanted, MATH)[0] for x in q + NEARBY * np.eye(n)]
     K = (np.array(seen.step(state, q.tolist(), rest, wanted, MATH)[0]) - np.array(rows)).T / NEARBY

@@ -37,8 +37,9 @@ from .controller import (
     one_position,
     per_joint,
 )
-from .elastic_joints import Flat
+from .elastic_joints import Flat, refuse_closures
 from .linearise import linearise
+from .resonance import warn_of_stiffness
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -107,9 +108,11 @@ class StateFeedback(Flat):
             for x, name in ((bandwidth, "bandwidth"), (faster, "observer"))
         )
         place = np.array(robot.home) if q is None else one_position(robot, q)
+        refuse_closures(cls.__name__, robot)
         found = designed(robot, place, h, w, v)
         law = cls(**found._asdict(), period=h, **options)
         law.gains(robot)
+        warn_of_stiffness(robot, law, place, bandwidth)
         return law
 
     def sampled(self, sample_time: float) -> Self:

@@ -57,7 +57,8 @@ def _interpreted(law: BoardLaw) -> Any:
         left = iter(state.tolist())
         x = {name: [next(left) for _ in range(size)] for name, size in law.slots.items()}
         read = Readings(float(readings[0]), *readings[1:].reshape(4, law.n).tolist())
-        t, rows = (float(wanted[0]), None) if inside else (UNKNOWN, wanted.reshape(3, -1).tolist())
+        rows = None if inside else wanted.reshape(-1, law.n).tolist()
+        t = float(wanted[0]) if inside else UNKNOWN
         a, after = law.stepped(x, t, read, rows, law.inner.gains, law.law.sample_time, MATH)
         state = np.array([v for k in law.slots for v in after[k]])
         told = np.array([a.status, a.phase, a.fault, a.joint])
@@ -66,7 +67,7 @@ def _interpreted(law: BoardLaw) -> Any:
     return step
 
 
-def replayed(
+def replay(
     law: BoardLaw, readings: np.ndarray, wanted: np.ndarray, starts: Sequence[int] = (0,)
 ) -> tuple[np.ndarray, np.ndarray]:
     """Codes (K, n) and status, phase, fault, joint (K, 4) of the program over samples."""
@@ -81,8 +82,8 @@ def replayed(
     return np.array(codes), np.array(told)
 
 
-def recorded(law: BoardLaw, states: Any, wanted: Any, rows: Any = slice(None)) -> tuple[Any, Any]:
-    """Readings (K, 1 + 4 n) of a simulated run, and its references (K, 3 n)."""
+def readings_of(states: Any, wanted: Any, rows: Any = slice(None)) -> tuple[Any, Any]:
+    """Readings (K, 1 + 4 n) of a simulated run, and its references (K, rows n)."""
     tick = np.mod(states["board.tick"][rows] - 1.0, TICKS)
     parts = [tick, *(states[f"board.{name}"][rows] for name in INPUTS[1:])]
     return np.concatenate(parts, axis=1), np.concatenate([x[rows] for x in wanted], axis=1)
@@ -116,7 +117,7 @@ def _closed_loop(law: BoardLaw, count: int) -> tuple[np.ndarray, np.ndarray, str
     from ..simulation.simulator import simulated
 
     own, dt = law.law, law.law.sample_time
-    plan = c_text._plan(own)
+    plan = c_text.self_test_plan(own)
     q0 = _before_index(law, plan(0.0).q)
     sensors = Sensors(board=law.board, velocity_filter=own.velocity_filter)
     try:
@@ -126,19 +127,18 @@ def _closed_loop(law: BoardLaw, count: int) -> tuple[np.ndarray, np.ndarray, str
         )  # fmt: skip
     except DynamisError:
         run = None
-    t = dt * np.arange(count)
-    goal = t[:, None] if own.reference is not None else np.concatenate(plan(t), axis=1)
+    goal = c_text.wanted_rows(own, plan, count)
     if run is None or len(run.t) <= count:
         return _at_rest(law, q0, count), goal, c_text.SYNTHETIC
     period = round(dt / run.dt)
-    readings, _ = recorded(law, run.states, (run.q,), slice(0, count * period, period))
+    readings, _ = readings_of(run.states, (run.q,), slice(0, count * period, period))
     return readings, goal, c_text.SIMULATED
 
 
 def _at_rest(law: BoardLaw, q: np.ndarray, count: int) -> np.ndarray:
     """Readings of an arm that does not move."""
     hardware = Hardware(law.board, law.channels)
-    x, rows = hardware.started(q.tolist(), MATH), []
+    x, rows = hardware.initial_state(q.tolist(), MATH), []
     for _ in range(count):
         r, x = hardware.read(x, q.tolist(), [0.0] * law.n, MATH)
         rows.append([r.tick, *r.counts, *r.latched, *r.index, *r.analog])

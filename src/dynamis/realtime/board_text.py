@@ -20,7 +20,7 @@ from ..export.c_folder import c_header
 from ..export.c_function import PRECISIONS, array, identifier, literal
 from ..spatial.functions import MATH
 from . import c_text
-from .board_samples import replayed, samples
+from .board_samples import replay, samples
 
 DOUBLE = PRECISIONS["float64"]
 SIGNALS = {"radians": ("torque",), "counts": ("volts", "codes")}  # inputs, outputs with them
@@ -100,7 +100,6 @@ def source(law: BoardLaw, notes: Sequence[str], trig: str, outputs: str) -> str:
     body = "static " + c_branchless.function(law.program(), name, "float64", trig == "own")
     begun = [v for row in law.begun(law.inner.gains, MATH).values() for v in row]
     read = [f"    {x}[{i}] = (double)measurement->{x}[{i}];" for x in INPUTS[1:] for i in range(n)]
-    rows = [f"reference->{row}[{i}]" for row in ("q", "qd", "qdd") for i in range(n)]
     given = [f"    output->volts[{i}] = volts[{i}];" for i in range(n)]
     if outputs == "codes":
         given = [f"    output->codes[{i}] = (uint32_t)codes[{i}];" for i in range(n)]
@@ -113,7 +112,7 @@ def source(law: BoardLaw, notes: Sequence[str], trig: str, outputs: str) -> str:
         SAMPLE=body,
         BEGUN="\n".join(f"    state->x[{k}] = {literal(v, DOUBLE)};" for k, v in enumerate(begun)),
         READ="\n".join(read),
-        WANTED="\n".join(f"    wanted[{k}] = {x};" for k, x in enumerate(rows)),
+        WANTED=c_text.wanted_text(law.law),
         GIVEN="\n".join(given),
         KEPT="\n".join(f"    state->x[{k}] = next[{k}];" for k in range(law.states)),
     )
@@ -180,7 +179,7 @@ def _exact(trig: str) -> bool:
 def self_test(law: BoardLaw, common: dict[str, Any], trig: str) -> str:
     """A program that replays a start, then faults, and compares codes, status, phase and fault."""
     rows = samples(law)
-    codes, told = replayed(law, rows.readings, rows.wanted, [0, rows.restart])
+    codes, told = replay(law, rows.readings, rows.wanted, [0, rows.restart])
     listed = np.concatenate([codes, told], axis=1).astype(int)
     return templates.filled(
         __package__,

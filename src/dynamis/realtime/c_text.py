@@ -102,16 +102,13 @@ def cpp_header(law: "Law", notes: Sequence[str], dtype: str) -> str:
 
 def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
     """The law itself."""
-    stem, n = stem_of(law), law.n
+    stem = stem_of(law)
 
     def written(program: Any, name: str) -> str:
         return f"static {c_branchless.function(program, name, dtype, trig == 'own')}"
 
     start = start_text(law, f"{stem}_start", written, dtype)
     bodies = [start, written(law.program(), f"{stem}_sample")]
-    rows = [
-        f"reference->{row}[{i}]" for row in SmoothReference._fields[: law.rows] for i in range(n)
-    ]
     short = law.reference is not None and dtype == "float32"
     return templates.filled(
         __package__,
@@ -123,9 +120,16 @@ def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
         SAMPLE=bodies[1],
         SHORT_TIME=short,
         **(_times(law) if short else {}),
-        WANTED="\n".join(f"    wanted[{k}] = {x};" for k, x in enumerate(rows)),
+        WANTED=wanted_text(law),
         KEPT="\n".join(f"    state->x[{i}] = next[{i}];" for i in range(law.states)),
     )
+
+
+def wanted_text(law: "Law") -> str:
+    """The reference of a sample, copied row after row."""
+    names = SmoothReference._fields[: law.rows]
+    rows = (f"reference->{row}[{i}]" for row in names for i in range(law.n))
+    return "\n".join(f"    wanted[{k}] = {x};" for k, x in enumerate(rows))
 
 
 def start_text(law: "Law", name: str, written: Callable[[Any, str], str], dtype: str) -> str:
@@ -310,7 +314,7 @@ def closed_loop(law: "Law", count: int = COUNT) -> tuple[SelfTestSamples, np.nda
     """What the law would have seen in `dy.simulate`, and the torques there; None if it fails."""
     from ..simulation.simulator import simulated
 
-    plan, dt = _plan(law), law.sample_time
+    plan, dt = self_test_plan(law), law.sample_time
     first = plan(0.0)
     try:
         run = simulated(
@@ -325,20 +329,21 @@ def closed_loop(law: "Law", count: int = COUNT) -> tuple[SelfTestSamples, np.nda
     q, qd, tau = (row[:count] for row in (seen.q, seen.qd, seen.tau))
     if not all((np.abs(x) < most).all() for x, most in ((q, FAR), (qd, FAR), (tau, FAR * FAR))):
         return None
-    return SelfTestSamples(q, qd, _wanted(law, plan, count), SIMULATED), tau
+    return SelfTestSamples(q, qd, wanted_rows(law, plan, count), SIMULATED), tau
 
 
 def made_up(law: "Law", count: int = COUNT) -> SelfTestSamples:
     """A motion near its reference."""
-    plan = _plan(law)
+    plan = self_test_plan(law)
     state = plan(law.sample_time * np.arange(count))
     w = 6.0 * np.pi * FREQUENCY
     angle = w * law.sample_time * np.arange(count)[:, None] + np.arange(1, law.n + 1)
     q, qd = state.q + OFF * np.sin(angle), state.qd + OFF * w * np.cos(angle)
-    return SelfTestSamples(q, qd, _wanted(law, plan, count), SYNTHETIC)
+    return SelfTestSamples(q, qd, wanted_rows(law, plan, count), SYNTHETIC)
 
 
-def _plan(law: "Law") -> "Trajectory":
+def self_test_plan(law: "Law") -> "Trajectory":
+    """The motion of a self-test: the reference inside, or one that the robot can follow."""
     if law.reference is not None:
         return law.reference
     phases, robot = np.arange(1.0, law.n + 1.0), law.robot
@@ -368,7 +373,8 @@ def _configuration(law: "Law", drives: np.ndarray) -> Any:
     return drives_at_first(law.robot, drives.tolist(), MATH).here
 
 
-def _wanted(law: "Law", plan: "Trajectory", count: int) -> np.ndarray:
+def wanted_rows(law: "Law", plan: "Trajectory", count: int) -> np.ndarray:
+    """References (K, rows n) of samples of a plan, or times (K, 1) if it is inside the law."""
     t = law.sample_time * np.arange(count)
     if law.reference is not None:
         return t[:, None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..compile.libraries import like
+from ..control.board.readings import FAULTS
 from ..control.damping import fastest_stop
 from ..control.law import LATCHED, PLAUSIBLE
 from ..control.resonance import ElasticLoop
@@ -358,12 +359,17 @@ class RunRecorder:
         )
 
     def _safe(self, states: Mapping[str, np.ndarray], t: np.ndarray) -> str:
-        """That the law went to its safe state, and when, if it did."""
+        """That the law went to its safe state, when, and behind a board why, if it did."""
         status = states.get("computer.status")
         if status is None or not (status == LATCHED).any():
             return ""
-        when = t[int((status.reshape(-1) == LATCHED).argmax())]
-        return f"the controller is in its safe state from t = {when:g} s on"
+        k = int((status.reshape(-1) == LATCHED).argmax())
+        said = f"the controller is in its safe state from t = {t[k]:g} s on"
+        if "board.fault" not in states:
+            return said
+        fault, joint = (int(states[f"board.{name}"][k, 0]) for name in ("fault", "joint"))
+        where = f" ({self.s.robot.drive_names[joint]})" if joint >= 0 else ""
+        return f"{said}: {FAULTS[fault].name}{where}"
 
     def _thinned(self) -> slice | np.ndarray:
         """The rows to give: every one, or with events every few and the last."""

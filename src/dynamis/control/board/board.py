@@ -25,7 +25,7 @@ PER_JOINT: Mapping[str, Mapping[str, type]] = {  # fields of a board, and what f
     "outputs": {"output": AnalogOutput},
 }
 WORDS = {word: (name, kind) for name, row in PER_JOINT.items() for word, kind in row.items()}
-START = ("samples", "search_speed", "approach_speed", "slip")
+START = ("samples", "search_speed", "approach_speed", "stray", "slip")
 
 
 @strict
@@ -35,8 +35,9 @@ class Board:
 
     The start: potentiometers, read `samples` times, tell the motor turn (without them the joints
     are `parked` where that says); then every motor turns at `search_speed` until its index has
-    come; then the arm goes to its reference at up to `approach_speed`. From then on an index that
-    comes more than `slip` counts from its place is a fault.
+    come; then the arm goes to its reference at up to `approach_speed`. A motor that is more than
+    `stray` turns from where it searches is a fault: something drives or counts the wrong way. After
+    the search an index that comes more than `slip` counts from its place is one.
     """
 
     encoders: Annotated[Any, About("Encoder or Resolver")]
@@ -47,6 +48,7 @@ class Board:
     samples: Annotated[int, About("of the potentiometers at the start", "1", 0)] = 16
     search_speed: Annotated[float, About("of the motors to the index", "turn/s", above=0.0)] = 1.0
     approach_speed: Annotated[float, About("to the reference", "turn/s", above=0.0)] = 5.0
+    stray: Annotated[float, About("of a motor that searches", "turn", above=0.0)] = 3.0
     slip: Annotated[int, About("that an index may be off", "count", 0)] = 2
     name: Annotated[str, About("of the board")] = "board"
 

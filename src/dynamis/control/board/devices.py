@@ -80,7 +80,8 @@ class Potentiometer:
     """A potentiometer on the joint: at the ends of its `range` it gives the `volts`.
 
     `noise` is the standard deviation of a reading. In the `dead_band` at either end the wiper
-    touches nothing, and the input of the converter falls to its lowest volts.
+    touches nothing, and the input of the converter falls to its lowest volts. Of an elastic joint
+    it is on the motor's side of the gear.
     """
 
     range: Annotated[Any, About("joint at both ends of the track", "{position}", 2)]
@@ -113,50 +114,45 @@ class Potentiometer:
         return (self.range[1] - self.range[0]) / (self.volts[1] - self.volts[0])
 
 
+@dataclass(frozen=True, kw_only=True)
+class Converter:
+    """Code k is lowest + offset + k (highest - lowest) / 2^bits volts."""
+
+    bits: Annotated[int, About("of a code", "bit", 0)] = 12
+    range: Annotated[Any, About("lowest, highest", "V", 2)] = (-10.0, 10.0)
+    offset: Annotated[float, About("as calibrated", "V")] = 0.0
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__.removeprefix("Analog").lower()
+        check_numbers(self, f"{name}.")
+        whole(self.bits, f"{name}.bits", 4, CONVERTER_BITS)
+        low, high = self.range
+        if not low < high:
+            raise ModelError(f"{name}.range is {shown(self.range)}, expected lowest, highest volts")
+        if abs(self.offset) >= high - low:
+            raise ModelError(f"{name}.offset is {self.offset:g} V, more than its whole range")
+
+    @property
+    def step(self) -> float:
+        """Volts of a code."""
+        return (self.range[1] - self.range[0]) / 2**self.bits
+
+    @property
+    def lowest(self) -> float:
+        """Volts of code 0."""
+        return self.range[0] + self.offset
+
+
 @strict
 @dataclass(frozen=True, kw_only=True)
-class AnalogInput:
+class AnalogInput(Converter):
     """An A/D converter: code k stands for lowest + offset + k (highest - lowest) / 2^bits volts."""
 
-    bits: Annotated[int, About("of a code", "bit", 0)] = 12
-    range: Annotated[Any, About("lowest, highest", "V", 2)] = (-10.0, 10.0)
-    offset: Annotated[float, About("as calibrated", "V")] = 0.0
-
-    def __post_init__(self) -> None:
-        _converter(self, "input")
-
-    @property
-    def step(self) -> float:
-        """Volts of a code."""
-        return _step(self)
-
-    @property
-    def lowest(self) -> float:
-        """Volts of code 0."""
-        return self.range[0] + self.offset
-
 
 @strict
 @dataclass(frozen=True, kw_only=True)
-class AnalogOutput:
+class AnalogOutput(Converter):
     """A D/A converter: code k gives lowest + offset + k (highest - lowest) / 2^bits volts."""
-
-    bits: Annotated[int, About("of a code", "bit", 0)] = 12
-    range: Annotated[Any, About("lowest, highest", "V", 2)] = (-10.0, 10.0)
-    offset: Annotated[float, About("as calibrated", "V")] = 0.0
-
-    def __post_init__(self) -> None:
-        _converter(self, "output")
-
-    @property
-    def step(self) -> float:
-        """Volts of a code."""
-        return _step(self)
-
-    @property
-    def lowest(self) -> float:
-        """Volts of code 0."""
-        return self.range[0] + self.offset
 
 
 def check_numbers(data: Any, where: str) -> None:
@@ -172,17 +168,3 @@ def check_numbers(data: Any, where: str) -> None:
 def _way(value: Any, name: str) -> None:
     if not is_whole(value) or int(value) not in WAYS:
         raise ModelError(f"{name} is {shown(value)}, expected 1 or -1")
-
-
-def _converter(data: Any, name: str) -> None:
-    check_numbers(data, f"{name}.")
-    whole(data.bits, f"{name}.bits", 4, CONVERTER_BITS)
-    low, high = data.range
-    if not low < high:
-        raise ModelError(f"{name}.range is {shown(data.range)}, expected lowest, highest volts")
-    if abs(data.offset) >= high - low:
-        raise ModelError(f"{name}.offset is {data.offset:g} V, more than its whole range")
-
-
-def _step(data: Any) -> float:
-    return (data.range[1] - data.range[0]) / 2**data.bits

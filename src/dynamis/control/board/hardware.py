@@ -25,12 +25,7 @@ class Hardware:
         self.inputs = board.of_joints("inputs", n)
         self.potentiometers = board.of_joints("potentiometers", n)
 
-    @property
-    def noise(self) -> list[float]:
-        """Standard deviations of the readings, volts."""
-        return [0.0 if p is None else p.noise for p in self.potentiometers]
-
-    def started(self, q: Scalars, fn: Functions) -> dict[str, list[Any]]:
+    def initial_state(self, q: Scalars, fn: Functions) -> dict[str, list[Any]]:
         """The state at power-up."""
         place = [fn.floor((a - c.zero) / c.scale + 0.5)
                  for a, c in zip(q, self.channels, strict=True)]  # fmt: skip
@@ -77,9 +72,10 @@ class Hardware:
         code = fn.floor((volts - given.lowest) / given.step + 0.5)
         return fn.max(0.0, fn.min(code, 2.0**given.bits - 1.0))
 
-    def torques(self, volts: Scalars) -> list[Any]:
-        """What amplifiers and motors make of the volts of the converters, as asked for."""
-        return [c.per_volt * v for c, v in zip(self.channels, volts, strict=True)]
+    def torques(self, codes: Scalars) -> list[Any]:
+        """What converters, amplifiers and motors make of the codes, as asked for."""
+        given = zip(self.channels, codes, strict=True)
+        return [c.per_volt * (c.lowest + c.step * code) for c, code in given]
 
 
 def _register(count: Any, c: Channel, fn: Functions) -> Any:

@@ -22,9 +22,21 @@ from ..controller import NO_LIMIT, Values
 from ..law import UNKNOWN, Law
 from . import startup
 from .board import Board
-from .readings import INPUTS, LAW, MISSED, MISSING, ONE, OWN, UNSTEADY, Reader, Readings, Taken
+from .readings import (
+    INPUTS,
+    LAW,
+    MISSED,
+    MISSING,
+    ONE,
+    OWN,
+    STRAYS,
+    UNSTEADY,
+    Intake,
+    Reader,
+    Readings,
+)
 from .startup import INDEX, RUNNING
-from .wiring import Channel, channels
+from .wiring import Channel, channels, refuse_coarse
 
 if TYPE_CHECKING:
     from ...compile.program import Program
@@ -70,7 +82,9 @@ class BoardLaw:
     def channels(self) -> tuple[Channel, ...]:
         """Numbers of every joint."""
         law = self.law
-        return channels(self.board, law.robot, law.sample_time, law.jumps)
+        found = channels(self.board, law.robot, law.sample_time, law.jumps)
+        refuse_coarse(found, self.board.samples, law.robot.joint_names)
+        return found
 
     @cached_property
     def reader(self) -> Reader:
@@ -111,7 +125,7 @@ class BoardLaw:
         """The state before the first sample, by name: the arm is anywhere."""
         still = [0.0] * self.n
         own = {**{x: list(still) for x in OWN}, **{x: [0.0] for x in ONE}}
-        own |= startup.started(self.n)
+        own |= startup.initial_state(self.n)
         law = self.inner.begun(still, still, gains, fn)
         return {**{f"start.{k}": v for k, v in own.items()}, **law}
 
@@ -130,17 +144,21 @@ class BoardLaw:
         """(answer, state by name) of one sample; `wanted` is not looked at if t decides."""
         own = {k.removeprefix("start."): v for k, v in x.items() if k.startswith("start.")}
         first = own["samples"][0] == 0.0
-        read = self.reader.taken(own, readings, first, fn)
+        read = self.reader.take(own, readings, first, fn)
         goal, fine = self.law._wanted(t, wanted, fn)
         known = read.state["known"]
         place = [fn.select(first, q, a + d)
                  for q, a, d in zip(read.q, own["place"], read.shift, strict=True)]  # fmt: skip
-        move = {name: own[name] for name in startup.started(self.n)} | {"place": place}
+        move = {name: own[name] for name in startup.initial_state(self.n)} | {"place": place}
         phase = startup.phase_after(move, read.full, known, fine, fn)
-        reference, after, missing = startup.moved(
+        reference, after, missing = startup.advance(
             move, phase, known, goal, self.channels, self.board, self._middle, dt, fn
         )
-        faults = [fn.max(a, MISSING * m) for a, m in zip(read.faults, missing, strict=True)]
+        strays = startup.strays(reference.q, read.q, phase, self.channels, self.board)
+        faults = [
+            fn.max(a, fn.max(MISSING * b, STRAYS * c))
+            for a, b, c in zip(read.faults, missing, strays, strict=True)
+        ]
         worst, joint = _worst(faults, fn)
         told = fine + 1.0 * (phase <= INDEX)  # nobody need want anything before
         first_q, *others = reference.q
@@ -152,13 +170,10 @@ class BoardLaw:
         runs = good * (status == 0.0)
         mine = {k: [fn.select(runs > 0.0, a, b) for a, b in zip(after[k], move[k], strict=True)]
                 for k in after}  # fmt: skip
-        latch = float(self.law.latch)
-        was_latched = x["computer.bad"][0] >= latch
-        quiet = fn.select(read.missed > 0.0, MISSED, 0.0)
-        quiet = fn.select((status > 0.0) * (read.missed < latch), LAW, quiet)
-        fault = fn.select(worst > 0.0, worst, quiet)
-        fault = fn.select(was_latched, own["fault"][0], fault)
-        joint = fn.select(was_latched, own["joint"][0], joint)
+        fault = fn.select(worst > 0.0, worst, self._quiet_fault(read.missed, status, fn))
+        latched = x["computer.bad"][0] >= float(self.law.latch)  # what ended it stays
+        fault = fn.select(latched, own["fault"][0], fault)
+        joint = fn.select(latched, own["joint"][0], joint)
         state = {**read.state, **mine, "fault": [fault], "joint": [joint]}
         volts, codes = self._converted(torque, fn)
         starting = (status == 0.0) * (phase < RUNNING)
@@ -168,8 +183,13 @@ class BoardLaw:
         )  # fmt: skip
         return answer, {**{f"start.{k}": state[k] for k in own}, **new}
 
+    def _quiet_fault(self, missed: Any, status: Any, fn: Functions) -> Any:
+        """The fault of a sample whose readings are good."""
+        refused = (status > 0.0) * (missed < float(self.law.latch))
+        return fn.select(refused, LAW, fn.select(missed > 0.0, MISSED, 0.0))
+
     def _law_state(
-        self, x: Mapping[str, list[Any]], read: Taken, worst: Any, first: Any, gains: Values,
+        self, x: Mapping[str, list[Any]], read: Intake, worst: Any, first: Any, gains: Values,
         fn: Functions,
     ) -> dict[str, list[Any]]:  # fmt: skip
         """The law's own state before a sample: begun where the first place is known, its last
@@ -211,7 +231,7 @@ class BoardLaw:
         n, size, inside = self.n, self.states, self.law.reference is not None
         given: dict[str, tuple[int, ...]] = {"state": (size,), "tick": (1,)}
         given |= dict.fromkeys(INPUTS[1:], (n,))
-        given |= {"t": (1,)} if inside else {"reference": (3, n)}
+        given |= {"t": (1,)} if inside else {"reference": (self.law.rows, n)}
 
         def function(state: Any, tick: Any, *rest: Any) -> Any:
             *rows, wanted, fn = rest

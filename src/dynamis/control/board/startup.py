@@ -6,12 +6,13 @@ APPROACH   the arm goes to its reference, always between where it was and where 
 RUNNING    the reference itself
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...spatial.functions import Functions
 from ...spatial.vectors import less
-from ..controller import Reference
+from ..controller import reference_of
 from .board import Board
 from .wiring import Channel
 
@@ -20,13 +21,16 @@ PHASES = ("coarse", "index", "approach", "running")
 RISE = 0.2  # s until a motor has its search speed
 TURNS = 1.5  # of a motor, after which an index that has not come is missing
 SHORTEST = 0.5  # s, of an approach
-STEEPEST = 1.875  # of a quintic: largest rate times its duration over its way
+# w(u) = u^rows (c0 + c1 u + ...) goes from 0 to 1, with all derivatives that a reference of so many
+# rows has 0 at both ends; and its largest rate, times duration over way
+BLENDS = {3: (10.0, -15.0, 6.0), 5: (126.0, -420.0, 540.0, -315.0, 70.0)}
+STEEPEST = {3: 1.875, 5: 2.4609375}
 DONE = 1.0 - 1e-9
 
 Names = Mapping[str, list[Any]]
 
 
-def started(n: int) -> dict[str, list[Any]]:
+def initial_state(n: int) -> dict[str, list[Any]]:
     """The state before the first sample."""
     each = ("place", "rate", "way", "travel")
     return {**{name: [0.0] * n for name in each}, "phase": [COARSE], "gone": [0.0], "pace": [1.0]}
@@ -44,22 +48,24 @@ def phase_after(x: Names, full: Any, known: Sequence[Any], fine: Any, fn: Functi
     return fn.select((x["phase"][0] == COARSE) * (full > 0.0), INDEX, phase)
 
 
-def moved(
+def advance(
     x: Names,
     phase: Any,
     known: Sequence[Any],
-    wanted: Reference,
+    wanted: Any,
     channels: Sequence[Channel],
     board: Board,
     middle: Sequence[float],
     dt: Any,
     fn: Functions,
-) -> tuple[Reference, dict[str, list[Any]], list[Any]]:
+) -> tuple[Any, dict[str, list[Any]], list[Any]]:
     """The reference of this sample, the state after it, and which index pulses are missing."""
-    after, rows, missing = {name: list(x[name]) for name in x}, ([], [], []), []
+    after, missing = {name: list(x[name]) for name in x}, []
+    rows: list[list[Any]] = [[] for _ in wanted]
     entered = (phase == APPROACH) * (x["phase"][0] == INDEX)
     away = less(wanted.q, x["place"])
-    pace = fn.select(entered, _pace(away, channels, board, dt, fn), x["pace"][0])
+    longest = _longest(away, channels, board, STEEPEST[len(rows)], fn)
+    pace = fn.select(entered, dt / longest, x["pace"][0])
     u = fn.select(entered, 0.0, x["gone"][0])
     for i, c in enumerate(channels):
         turn = abs(c.scale) * c.counts
@@ -73,8 +79,8 @@ def moved(
         place = x["place"][i] + dt * rate
         travel = x["travel"][i] + abs(dt * rate)
         missing.append((known[i] <= 0.0) * (travel > TURNS * turn))
-        approach = _blended(wanted, i, place, u, pace / dt)
-        own = place, rate, change / dt
+        approach = _blend(wanted, i, place, u, pace / dt)
+        own = (place, rate, change / dt, *(0.0 for _ in rows[3:]))
         for row, late, early, end in zip(rows, approach, own, wanted, strict=True):
             row.append(
                 fn.select(phase >= RUNNING, end[i], fn.select(phase >= APPROACH, late, early))
@@ -83,28 +89,52 @@ def moved(
             after[name][i] = value
     after |= {"pace": [pace], "phase": [phase]}
     after["gone"] = [fn.select(phase == APPROACH, u + pace, x["gone"][0])]
-    return Reference(*rows), after, missing
+    return reference_of(rows), after, missing
 
 
-def _pace(
-    away: Sequence[Any], channels: Sequence[Channel], board: Board, dt: Any, fn: Functions
+def strays(
+    wanted: Sequence[Any], q: Sequence[Any], phase: Any, channels: Sequence[Channel], board: Board
+) -> list[Any]:
+    """Which motors are not where they search: something drives or counts the wrong way."""
+    most = [board.stray * abs(c.scale) * c.counts for c in channels]
+    return [(phase <= INDEX) * (abs(a - b) > m) for a, b, m in zip(q, wanted, most, strict=True)]
+
+
+def _longest(
+    away: Sequence[Any], channels: Sequence[Channel], board: Board, steepest: float, fn: Functions
 ) -> Any:
-    """The share of an approach that a sample takes."""
+    """Seconds of an approach: no motor turns faster than `approach_speed` because of it."""
     longest: Any = SHORTEST
     for way, c in zip(away, channels, strict=True):
         speed = abs(c.scale) * c.counts * board.approach_speed
-        longest = fn.max(longest, abs(way) * (STEEPEST / speed))
-    return dt / longest
+        longest = fn.max(longest, abs(way) * (steepest / speed))
+    return longest
 
 
-def _blended(wanted: Reference, i: int, place: Any, u: Any, per: Any) -> tuple[Any, Any, Any]:
-    """Between a place and the reference, a share w(u) of the way; `per` is du/dt.
+def _blend(wanted: Any, i: int, place: Any, u: Any, per: Any) -> list[Any]:
+    """Between a place and the reference, a share w(u) of the way, with derivatives; `per` is du/dt.
 
-    w goes from 0 to 1 with rest at both ends, so the joint stays between the two.
+    The joint stays between the two: place + w (q - place), by Leibniz' rule.
     """
-    w = u * u * u * (10.0 - u * (15.0 - 6.0 * u))
-    wd = per * (30.0 * u * u * (1.0 - u * (2.0 - u)))
-    wdd = per * per * (60.0 * u * (1.0 - u * (3.0 - 2.0 * u)))
-    q, qd, qdd = (row[i] for row in wanted)
-    away = q - place
-    return place + w * away, w * qd + wd * away, w * qdd + 2.0 * wd * qd + wdd * away
+    way = [wanted[0][i] - place, *(row[i] for row in wanted[1:])]
+    share = _shares(u, per, len(way))
+    rows = [
+        sum((math.comb(k, j) * share[j] * way[k - j] for j in range(1, k + 1)), share[0] * way[k])
+        for k in range(len(way))
+    ]
+    return [place + rows[0], *rows[1:]]
+
+
+def _shares(u: Any, per: Any, rows: int) -> list[Any]:
+    """w and its derivatives by time."""
+    found, scale = [], 1.0
+    for k in range(rows):
+        terms = [c * math.perm(rows + j, k) for j, c in enumerate(BLENDS[rows])]
+        value: Any = terms.pop()
+        while terms:
+            value = terms.pop() + u * value
+        for _ in range(rows - k):
+            value = u * value
+        found.append(scale * value)
+        scale = per * scale
+    return found

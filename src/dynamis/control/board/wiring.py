@@ -1,6 +1,7 @@
 """Numbers of a board on a robot: one channel per joint, everything in counts and codes."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import ModelError, OptionError
@@ -94,7 +95,6 @@ def channels(
         track = None
         if potentiometer is not None:
             track = _track(potentiometer, rows["inputs"][i], encoder.zero, scale)
-            _refuse_coarse(track, float(encoder.counts), board.samples, name)
         found.append(Channel(
             zero=encoder.zero,
             scale=scale,
@@ -161,12 +161,16 @@ def _track(pot: Potentiometer, given: AnalogInput, zero: float, scale: float) ->
     )
 
 
-def _refuse_coarse(track: Track, counts: float, samples: int, name: str) -> None:
-    """Refuse a potentiometer that cannot tell one turn of the motor from the next."""
-    off = track.noise / math.sqrt(samples) + abs(track.rate)
-    if off > SURE * counts:
-        raise OptionError(
-            f"the potentiometer of joint {name!r} may be off by {off / counts:.2g} turns of the "
-            f"motor, expected at most {SURE:g}: the index after it could be that of another turn",
-            "give it less noise, a converter with more bits, or more samples",
-        )
+def refuse_coarse(rows: Sequence[Channel], samples: int, names: Sequence[str]) -> None:
+    """Refuse potentiometers that cannot tell one turn of the motor from the next."""
+    for c, name in zip(rows, names, strict=True):
+        if c.track is None:
+            continue
+        off = c.track.noise / math.sqrt(samples) + abs(c.track.rate)
+        if off > SURE * c.counts:
+            raise OptionError(
+                f"the potentiometer of joint {name!r} may be off by {off / c.counts:.2g} turns of "
+                f"the motor, expected at most {SURE:g}: the index after it could be that of "
+                "another turn",
+                "give it less noise, a converter with more bits, or more samples",
+            )

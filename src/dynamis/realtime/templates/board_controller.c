@@ -31,7 +31,7 @@ int @STEM@_step(@STEM@_state *state, const @STEM@_measurement *measurement,
     double next[@STATES@];
 @IF INSIDE@
 @ELSE@
-    double wanted[@N3@];
+    double wanted[@NR@];
 @END@
     tick[0] = (double)measurement->tick;
 @READ@

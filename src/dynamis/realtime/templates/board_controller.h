@@ -33,6 +33,10 @@ typedef struct {
     double q[@N@];
     double qd[@N@];
     double qdd[@N@];
+@IF SMOOTH@
+    double jerk[@N@];
+    double snap[@N@];
+@END@
 @END@
 } @STEM@_reference;
 

@@ -41,6 +41,10 @@ int main(void)
             reference.q[i] = wanted[k][i];
             reference.qd[i] = wanted[k][@N@ + i];
             reference.qdd[i] = wanted[k][@N2@ + i];
+@IF SMOOTH@
+            reference.jerk[i] = wanted[k][@N3@ + i];
+            reference.snap[i] = wanted[k][@N4@ + i];
+@END@
         }
 @END@
         if (k == 0 || k == @RESTART@) @STEM@_init(&state);
