@@ -419,6 +419,27 @@ def test_a_spike_with_a_pulse_of_the_velocity_is_an_event(logged):
         assert ("tau" in events(log)) == kept and ("tau" in spikes(log)) != kept
 
 
+@pytest.mark.parametrize("logged", [True, False])
+def test_torques_of_a_start_are_no_spikes(logged):
+    """A controller that starts from no torque takes up the weight step by step, and the arm moves.
+
+    A driver that has measured nothing yet jumps, or moves nothing.
+    """
+    t = np.arange(3000) / 250.0
+    taken, still = t[:15] / t[15], np.maximum(t - t[15], 0.0)
+    weight = 20.0 + np.sin(3 * t)
+    for start, angle, named in (
+        (taken, np.cos(3 * t), False), (0.0, np.cos(3 * t), True), (taken, np.sin(still) ** 2, True)
+    ):  # fmt: skip
+        tau, rate = weight.copy(), np.gradient(angle, t)
+        tau[:15] *= start
+        arrays = {"q": angle, "tau": tau, **({"qd": rate} if logged else {})}
+        log = read_log({"t": t, **{name: x[:, None] for name, x in arrays.items()}})
+        found = spikes(log)
+        assert ("tau" in found) == named
+        assert not named or (found["tau"][:10].all() and not found["tau"][15:].any())
+
+
 def test_a_corrupt_row_is_no_event():
     """Velocity and torque of a row that no arm could have."""
     t = np.arange(2000) / 500.0

@@ -35,11 +35,12 @@ from .verdict.diagnose import DELAYED
 if TYPE_CHECKING:
     from ..robot import Robot
 
-ALIKE = 0.02  # of the error: cut-offs within it are compared joint by joint
-AS_GOOD = 0.05  # of the least error: of friction models within it the simplest is taken
+ALIKE = 0.02  # of the error: less is no reason for another cut-off or source of velocities
+AS_GOOD = 0.05  # of the least error: within it the simplest law, the cut-off best joint by joint
+CUTOFF = "cut-off"
 VELOCITIES = "velocities"
 DELAY = "delay of the torque"
-JOINTWISE = f"the least joint by joint within {100 * ALIKE:.0f} % of the least"
+JOINTWISE = f"the least joint by joint within {100 * AS_GOOD:.0f} % of the least"
 SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least and not surely worse"
 REST = f"without sharp signs, which miss over {100 * AS_GOOD:.0f} % more of the torque as logged"
 LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
@@ -47,6 +48,7 @@ HIGHEST_IN_TIME = 0.4  # of the sampling rate: a torque that is not late shows m
 FINER = 2.0**0.5  # from one cut-off to the next at last; by octaves before
 MOST_ELEMENTS = 3  # with memory, of a joint
 MOVES = 3  # of the cut-off at last
+ROUNDS = 3  # of velocities, delay and cut-off
 AT_ONCE = 3  # ways of processing whose rows are kept
 FEW = 5  # laws that are tried with delays of their own
 CLOSE = 1.3  # times the least error: a delay makes up for no more
@@ -148,10 +150,8 @@ class Search:
         if law.open_radii or (auto and may_have_memory(law)):
             found, law, more = self._memory(found, law, rotors, how.cutoff is None)
             scores = sorted([*scores, *more], key=lambda x: x[1]) if auto else []
-        elif auto:  # late velocities and a late torque are told apart once friction is right
-            found = self._timed(found, law, rotors)
-        if how.cutoff is None and not law.has_memory:
-            found = self._refined(found, law, rotors)
+        if not law.has_memory:
+            found = self._settled(found, law, rotors, how.cutoff is None)
         found = replace(found, dead_zone=self.processing.dead_zone)
         return Decided(found, law, rotors, tuple(self.choices), tuple(scores), tuple(self.findings))
 
@@ -269,9 +269,24 @@ class Search:
         names = tuple((f"{x:.3g} Hz", e.all) for x, e in others if np.isfinite(e.all))
         error = tried[here].all
         why = "" if error <= min(tried.values()).all else JOINTWISE
-        choice = Choice("cut-off", f"{here:.3g} Hz", error, names, "as logged", why)
-        self.choices.insert(0, choice)
+        choice = Choice(CUTOFF, f"{here:.3g} Hz", error, names, "as logged", why)
+        self.choices = [choice, *(x for x in self.choices if x.what != CUTOFF)]
         return replace(how, cutoff=here)
+
+    def _settled(
+        self, how: Processing, law: FrictionModel, rotors: bool | None, open_cutoff: bool
+    ) -> Processing:
+        """Velocities, delay and cut-off in turn, once friction is right, until the last stays.
+
+        At a cut-off that is too high differences of positions are noisier than logged velocities;
+        late velocities and a late torque are told apart by the law.
+        """
+        for _ in range(ROUNDS):
+            cutoff, how = how.cutoff, self._timed(how, law, rotors)
+            how = self._refined(how, law, rotors) if open_cutoff else how
+            if how.cutoff == cutoff:
+                break
+        return how
 
     def _timed(self, how: Processing, model: FrictionModel, rotors: bool | None) -> Processing:
         """Logged velocities or differences of positions, with the delay they show; said."""
@@ -484,7 +499,7 @@ def _least(tried: dict[float, Missed]) -> float:
     All torque together is mostly that of the joints that carry.
     """
     least = min(tried.values()).all
-    good = [x for x, missed in tried.items() if missed.all <= (1.0 + ALIKE) * least]
+    good = [x for x, missed in tried.items() if missed.all <= (1.0 + AS_GOOD) * least]
     return min(good, key=lambda x: tried[x].joint)
 
 

@@ -190,6 +190,7 @@ JUMP = 20.0  # usual steps: a position that changes by more from row to row jump
 SMALL = 0.02  # rad or m: a smaller change is no jump
 TURN = 0.5  # rad: how near to a whole turn the jump of a wrapped angle is
 BRIEF = 3  # rows that a spike lasts at most
+LAST_STEP = 0.5  # of the way in range from a corrupt beginning, at least
 PULSE = 5.0  # times the 99th percentile of a velocity's pulses: something struck the joint
 LEAST_PULSE = 0.02  # of a velocity's range: a smaller pulse is none
 CORRUPT = 10.0  # ranges of a velocity: a larger pulse is no motion
@@ -249,7 +250,7 @@ def spikes(log: Log) -> dict[str, np.ndarray]:
 
     Torques and velocities for a few rows, or at the very beginning, further outside of their range
     (from 1 to 99 % of the rows) than it is wide; positions that jump away and back. What a contact
-    does (`events`) is none.
+    does (`events`) is none, nor what a controller does that starts from no torque.
     """
     found = _outliers(log)
     for name, real in _caused(log, found).items():
@@ -276,7 +277,26 @@ def _outliers(log: Log) -> dict[str, np.ndarray]:
         for j in np.flatnonzero(out.any(axis=0)):
             out[:, j] = _brief(out[:, j])
         found[name] = out
+    for j in np.flatnonzero(found["tau"][0]):
+        rows = int(np.argmin(found["tau"][:, j]))  # the first one in range
+        if _takes_up(log.tau[: rows + 1, j], _velocities_of(log)[:, j]):
+            found["tau"][:rows, j] = False
     return found
+
+
+def _takes_up(tau: np.ndarray, v: np.ndarray) -> bool:
+    """Whether a joint sets off while its torque (rows + 1,) comes in range step by step.
+
+    What a driver logs before it has measured jumps, and moves nothing.
+    """
+    size, rows = np.ptp(np.percentile(_some(v), [1, 99])), len(tau) - 1
+    steady = abs(tau[-1] - tau[-2]) < LAST_STEP * abs(tau[-1] - tau[0])
+    return bool(steady and abs(v[rows] - v[0]) > LEAST_PULSE * size)
+
+
+def _velocities_of(log: Log) -> np.ndarray:
+    """Velocities as logged, or differences of the positions, (N, n)."""
+    return np.gradient(log.q, log.t, axis=0) if log.qd is None else log.qd
 
 
 def _caused(log: Log, outliers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -287,7 +307,7 @@ def _caused(log: Log, outliers: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
     """
     if not outliers["tau"].any():
         return {}
-    v = np.gradient(log.q, log.t, axis=0) if log.qd is None else log.qd
+    v = _velocities_of(log)
     pulses, size = np.zeros(v.shape), np.ptp(np.percentile(_some(v), [1, 99], axis=0), axis=0)
     w = BRIEF + 1
     if len(v) <= 2 * w:
