@@ -150,6 +150,20 @@ def test_no_weight_is_below_zero(compiled, estimator):
     np.testing.assert_allclose(weights.sum(axis=1), sum(WEIGHTS.values()), rtol=0.3)
 
 
+@pytest.mark.parametrize("seed", thorough_but([205], [201, 205, 211]))
+def test_radii_from_coarse_encoders(compiled, seed):
+    """Positions in steps of a fifth of the smaller radius: a filter hides which one it is."""
+    true, described = hysteretic()
+    log = recorded(true, seed)
+    log = dy.Log(t=log.t, q=2e-4 * np.round(log.q / 2e-4), tau=log.tau)
+    found = dy.identify(described, log, held_out=False)
+    assert {1e-3, 1e-2} <= set(found.unknowns.friction.radii)
+    by_radius = found.values[found.unknowns.of_kind("memory")].reshape(2, -1)
+    for k, radius in enumerate(found.unknowns.friction.radii):
+        wanted = WEIGHTS.get(radius, 0.0)
+        np.testing.assert_allclose(by_radius[:, k], wanted, atol=WITHIN * WEIGHTS[1e-3])
+
+
 def test_radii_that_are_given_stay(compiled):
     true, described = hysteretic()
     model = replace(FRICTIONS["memory"], radii=(1e-3, 1e-2), constants={"velocity": 0.003})

@@ -5,7 +5,7 @@ law of friction, then the delay of the torque, then law and rotors, then the cut
 between its neighbours. What the caller gives stays.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -391,6 +391,7 @@ class Search:
         if law.has_memory and open_cutoff:
             how = self._refined(how, law, rotors, in_time=True)
         how = self._timed(how, law, rotors)
+        law = self._without_idle(how, law, rotors)
         if not tried:
             return how, law, []
         others = tuple((name, x.filtered) for name, x in tried[1:])
@@ -403,9 +404,8 @@ class Search:
     ) -> tuple[FrictionModel, list[tuple[str, Score]]]:
         """The law with elements of the radii that help, or without; scores, the chosen one first.
 
-        They help where less is left surely, joint by joint: it is little torque. One is added after
-        the other, then those without which as little is left are taken away. Where they are
-        `asked` for there is at least one; where not, the law may become a simpler one with them.
+        Where they are `asked` for there is at least one; where not, the law may become a simpler
+        one with them.
         """
         law, without = with_memory(plain), self._score(how, plain, rotors)
         if without is None:
@@ -413,22 +413,7 @@ class Search:
         sought = self._unknowns(law.with_radii(*RADII), rotors)
         of = self._left_out(how).elements(sought, without, self._known(sought))
 
-        def best_of(sets: Iterable[tuple[float, ...]]) -> tuple[Score, tuple[float, ...]]:
-            scored = [(x, radii) for radii in sets if (x := of(radii, plain.columns)) is not None]
-            return max(scored, key=lambda x: float(x[0].by_joint(without).mean()))
-
-        best, radii = without, ()
-        while len(radii) < MOST_ELEMENTS:
-            self.tell(f"friction {law.name}, radius {len(radii) + 1}")
-            more = best_of((*radii, r) for r in RADII if r not in radii)
-            if not (more[0].surely_better_by_joint(best) or (asked and not radii)):
-                break
-            best, radii = more
-        while len(radii) > 1:
-            fewer = best_of(tuple(x for x in radii if x != r) for r in radii)
-            if best.surely_better_by_joint(fewer[0]):
-                break
-            best, radii = fewer
+        best, radii = _best_radii(lambda x: of(x, plain.columns), without, asked, self.tell)
         if not radii:
             return plain, []
         found = [(best, law)]
@@ -438,10 +423,22 @@ class Search:
         near = [x for x in found if x[0].filtered <= (1.0 + AS_GOOD) * best.filtered]
         near = [x for x in near if not x[0].surely_worse(best)]
         best, law = min(near, key=lambda x: (len(x[1].columns), x[0].filtered))
+        best, radii = _fewest(lambda x: of(x, law.columns), without, best, radii)
         law = law.with_radii(*radii)
         others = [(f"{r:g} alone", of((r,), law.columns)) for r in RADII if (r,) != radii]
         others = [("none", without), *((name, x) for name, x in others if x is not None)]
         return law, [(str(law), best), *others]
+
+    def _without_idle(
+        self, how: Processing, law: FrictionModel, rotors: bool | None
+    ) -> FrictionModel:
+        """The law without elements whose weights are zero on every joint."""
+        score = self._score(how, law, rotors) if len(law.radii) > 1 else None
+        if score is None:
+            return law
+        elements = score.unknowns.elements
+        used = elements.radii[score.x[elements.unknowns] > 0.0]
+        return law.with_radii(*(r for r in law.radii if r in used)) if len(used) else law
 
     def _in_their_time(
         self, how: Processing, found: "list[Tried]", rotors: bool | None
@@ -501,6 +498,63 @@ def _least(tried: dict[float, Missed]) -> float:
     least = min(tried.values()).all
     good = [x for x, missed in tried.items() if missed.all <= (1.0 + AS_GOOD) * least]
     return min(good, key=lambda x: tried[x].joint)
+
+
+ScoreOf = Callable[[tuple[float, ...]], Score | None]  # of elements of some radii
+Elements = tuple[Score, tuple[float, ...]]
+
+
+def _best_radii(
+    score_of: ScoreOf, without: Score, asked: bool, tell: Callable[[str], None]
+) -> Elements:
+    """Radii of the elements that help, and the score with them; none: that `without`.
+
+    They help where less is left surely, joint by joint: it is little torque. One is added after
+    the other, then those without which as little is left are taken away, then each moves to the
+    next radius as long as less of the torque as logged is left, as a filter hides small radii.
+    """
+    best, radii = without, ()
+    while len(radii) < MOST_ELEMENTS:
+        tell(f"friction with memory, radius {len(radii) + 1}")
+        sets = ((*radii, r) for r in RADII if r not in radii)
+        more = _best_of(sets, score_of, without)
+        if not (more[0].surely_better_by_joint(best) or (asked and not radii)):
+            break
+        best, radii = more
+    best, radii = _fewest(score_of, without, best, radii)
+    while radii:
+        beside = [(x, y) for y in _moved(radii) if (x := score_of(y)) is not None]
+        moved = min(beside, key=lambda x: x[0].joint, default=(best, radii))
+        if not moved[0].joint < best.joint:
+            break
+        best, radii = moved
+    return _fewest(score_of, without, best, radii)
+
+
+def _fewest(score_of: ScoreOf, without: Score, best: Score, radii: tuple[float, ...]) -> Elements:
+    """Without elements that leave as little when they are taken away."""
+    while len(radii) > 1:
+        sets = (tuple(x for x in radii if x != r) for r in radii)
+        fewer = _best_of(sets, score_of, without)
+        if best.surely_better_by_joint(fewer[0]):
+            break
+        best, radii = fewer
+    return best, radii
+
+
+def _best_of(sets: Iterable[tuple[float, ...]], score_of: ScoreOf, without: Score) -> Elements:
+    """The radii with which the least is left, joint by joint."""
+    scored = [(x, radii) for radii in sets if (x := score_of(radii)) is not None]
+    return max(scored, key=lambda x: float(x[0].by_joint(without).mean()))
+
+
+def _moved(radii: Sequence[float]) -> Iterator[tuple[float, ...]]:
+    """Some of RADII with one moved to the next smaller or larger of them."""
+    for k, r in enumerate(radii):
+        at = RADII.index(r)
+        for other in RADII[max(at - 1, 0) : at + 2]:
+            if other not in radii:
+                yield (*radii[:k], other, *radii[k + 1 :])
 
 
 Tried = tuple[Score, FrictionModel, bool | None]
