@@ -87,7 +87,8 @@ class Choices(NamedTuple):
     parallel: str = "previous"
 
 
-PARALLEL_ORIGINS = ("previous", "joint")
+NEXT_TO_JOINT = "joint"
+PARALLEL_ORIGINS = ("previous", NEXT_TO_JOINT)
 BY_DEFAULT = Choices()
 
 
@@ -226,6 +227,12 @@ def constants(row: Link) -> tuple[float, float]:
     return (row.offset, row.d) if row.joint == "revolute" else (row.theta, row.offset)
 
 
+def row_lengths(row: Link, convention: str) -> tuple[tuple[str, str, int], ...]:
+    """Lengths of a row in the order of its matrix: field, letter, rows before it of its index."""
+    d = ("offset", "s", 0) if row.joint == "prismatic" else ("d", "d", 0)
+    return (d, ("a", "a", 0)) if convention == "standard" else (("a", "a", 1), d)
+
+
 def check_convention(convention: Any) -> None:
     """Refuse what is not one of the two DH conventions."""
     expected = "'standard' (Denavit-Hartenberg) or 'modified' (Craig)"
@@ -284,7 +291,7 @@ def _bars(
     bars = []
     for i in range(1, len(lines)):
         here = lines[i - 1].through(before.end if before else lines[i - 1].foot(ZERO))
-        if choices.parallel == "joint":
+        if choices.parallel == NEXT_TO_JOINT:
             here = here.through(here.foot(axes[i].point))
         lines[i] = _placed(lines[i], here, _beyond(lines, i, tool))
         before = _bar_between(here, lines[i], before, size)

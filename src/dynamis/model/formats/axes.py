@@ -10,7 +10,7 @@ Numbers may be arithmetic without blanks, such as pi/2 or 90deg.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -180,3 +180,11 @@ def _checked(axes: list[Axis], found: Mapping[str, Any]) -> JointAxes:
     if not axes:
         raise FileError(f"no axis is in it, {LINE}")
     return JointAxes(tuple(axes), name, found.get("base"), found.get("tool"))
+
+
+def axes_text(axes: Sequence[Axis]) -> list[str]:
+    """Axes as lines that `axes_from_lines` reads."""
+    rows = [(x.kind, *(f"{c + 0.0:.17g}" for c in (*x.point, *x.direction))) for x in axes]
+    short = [(kind, *(min(c, f"{float(c):.15g}", key=len) for c in row)) for kind, *row in rows]
+    widths = [max(map(len, column)) for column in zip(*short, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in short]
