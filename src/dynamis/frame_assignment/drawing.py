@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..equations.render.formula import plain
 from ..plots.figure import INK, Picture
 from ..plots.labels import JOINT, LETTERS, TOOL, WORDS, Label, Labels, together
 from ..plots.scene import View, add_axes, prepare
@@ -26,7 +27,7 @@ STICK, LINE, NORMAL, FOOT = "#c3cad2", "#6b7682", "#0f766e", "#be185d"
 SHIFT, TURN = "#b8651b", "#7c3aed"  # distances d, angles
 HEAD = 0.038  # of an arrow, by the extent
 ARC = 40  # points of a full turn
-WIDE = 16  # characters of a value that is still written into a drawing
+WIDE = 9  # characters of a value that is still written into a drawing
 
 
 def draw(steps: "DhSteps", step: "DhStep") -> "Figure":
@@ -215,6 +216,10 @@ class Sketch:
         """x of the frames between axes."""
         self.triads("x", range(len(self.made.lines)))
 
+    def every_x(self) -> None:
+        """x of all frames."""
+        self.triads("x", range(len(self.frames)))
+
     def placed_frames(self) -> None:
         """All frames but the last."""
         self.triads("xyz", range(len(self.made.lines)))
@@ -240,7 +245,7 @@ class Sketch:
         """theta_1 = q_1, or theta_1 alone where the value is long."""
         text = self.steps.row_texts[joint - 1][column]
         name = f"{letter}_{{{index}}}"
-        return f"${name}$" if len(text) > WIDE else f"${equation(name, text)}$"
+        return f"${name}$" if len(plain(text)) > WIDE else f"${equation(name, text)}$"
 
     def thetas(self) -> None:
         """Arcs about z from x before to x after; a joint that turns has an open ring."""
@@ -254,12 +259,12 @@ class Sketch:
                 self.arc(at, z, x, 1.7 * np.pi)
             elif abs(angle) > 1e-9:
                 self.arc(at, z, x, angle)
-            marks.append((self.value(joint, 0, r"\theta", joint), at + self.offset(z, x)))
+            marks.append((self.value(joint, 0, r"\theta", joint), at + self.beside(x)))
         self._texts(marks, TURN)
 
-    def offset(self, axis: np.ndarray, from_: np.ndarray) -> np.ndarray:
-        """Where the name of an arc is: beside its start."""
-        return 1.3 * RING * self.extent * from_ + 0.0 * axis
+    def beside(self, direction: np.ndarray) -> np.ndarray:
+        """From the middle of an arc to where its name is: beside its start."""
+        return 1.3 * RING * self.extent * direction
 
     def arc(self, at: np.ndarray, axis: np.ndarray, from_: np.ndarray, angle: float) -> None:
         """An arc with an arrow at its end."""
@@ -283,7 +288,7 @@ class Sketch:
             at, angle = np.array(found.a[1]), found.values[3]
             if abs(angle) > 1e-9:
                 self.arc(at, x, z, angle)
-                marks.append((self.value(joint, 3, r"\alpha", own), at + self.offset(x, z)))
+                marks.append((self.value(joint, 3, r"\alpha", own), at + self.beside(z)))
         self._texts(marks, TURN)
 
     def distances(self) -> None:
@@ -335,7 +340,7 @@ LAYERS: dict[str, tuple[Callable[[Sketch], None], ...]] = {
     "x": (S.axis_lines, S.normals, S.x_arrows),
     "y": (S.arm, S.placed_frames),
     "end": (S.arm, S.axis_lines, S.last_frame),
-    "theta": (S.axis_lines, S.x_arrows, S.thetas),
+    "theta": (S.axis_lines, S.every_x, S.thetas),
     "d": (S.arm, S.all_frames, S.distances),
     "a": (S.arm, S.all_frames, S.lengths),
     "alpha": (S.arm, S.axis_lines, S.z_arrows, S.alphas),

@@ -18,7 +18,7 @@ from ..equations.scalars.simplify import tidy
 from ..model.dh.axes import Axis
 from ..model.dh.procedure import Construction, row_frame
 from ..model.dh.procedure import tidy as without_rounding
-from ..model.dh.table import variable_text
+from ..model.dh.table import twelfths_of_pi, variable_text
 from ..model.link import Link
 from ..model.pose import Pose
 from ..model.quantity import Expression
@@ -38,6 +38,7 @@ from . import notation
 from .telling import Account, Cells, StepContent, is_nothing
 
 POSITIONS = 5  # random ones at which the product is checked
+SPACE = r" \, "
 TOGETHER = 3  # matrices of one printed product
 STANDARD = (
     r"{}^{i-1}A_{i} = R(z_{i-1}, \theta_{i}) \, D(z_{i-1}, d_{i}) \, D(x_{i}, a_{i}) \, "
@@ -176,6 +177,10 @@ def matrices(a: Account) -> StepContent:
         for i in range(1, a.n + 1)
     ]
     text = [a.rule("matrices")]
+    for i, row in enumerate(a.model.links, 1):
+        if _angle_symbol(row, i) is not None:
+            angle = row_texts(a, i)[0]
+            text.append(a.say("matrices", "angle", angle=rf"\theta_{{{i}}} = {angle}"))
     if not is_nothing(a.model.base):
         text.append(a.say("matrices", "base"))
         items.insert(0, Item(r"A_{\mathrm{base}}", pose_matrix(a.model.base)))
@@ -191,12 +196,21 @@ def symbolic_matrix(a: Account, joint: int) -> sp.Matrix:
     q = notation.symbolic(Expression(variable_text(a.model, row)))
     theta, d = notation.exact_angle(row.theta), notation.symbolic(row.d)
     if row.joint == "revolute":
-        theta = q + notation.exact_angle(row.offset)
+        theta = _angle_symbol(row, joint) or q + notation.exact_angle(row.offset)
     else:
         d = q + notation.symbolic(row.offset)
     given = theta, d, notation.symbolic(row.a), notation.exact_angle(row.alpha)
     T = dh_frame(a.made.convention, *map(Exact, given), fn=EXACT)
     return sp.Matrix([[plain(x) for x in line] for line in matrix(T)])
+
+
+def _angle_symbol(row: Link, joint: int) -> sp.Symbol | None:
+    """theta_i by its name, where its constant is a number that is no multiple of a right angle."""
+    if row.joint != "revolute" or isinstance(row.offset, Expression):
+        return None
+    twelfths = twelfths_of_pi(row.offset)
+    odd = twelfths is None or twelfths % 6 != 0
+    return sp.Symbol(f"theta{joint}", real=True) if odd else None
 
 
 def pose_matrix(place: Pose) -> sp.Matrix:
@@ -222,18 +236,18 @@ def product(a: Account) -> StepContent:
         parts.append(Item(name if n > TOGETHER else "T", T))
     text = [a.rule("product")]
     if n > TOGETHER:
-        text.append(a.say("product", "groups", product=rf"T = {' '.join(whole)}"))
+        text.append(a.say("product", "groups", product=rf"T = {SPACE.join(whole)}"))
     around = [r"A_{\mathrm{base}}"] * (not is_nothing(a.model.base)) + ["T"]
     around += [r"A_{\mathrm{tool}}"] * (not is_nothing(a.model.tool))
     if len(around) > 1 and a.model.tip == n - 1:
-        text.append(a.say("product", "whole", product=r" \, ".join(around)))
+        text.append(a.say("product", "whole", product=SPACE.join(around)))
     off = notation.number(float(f"{largest_difference(a.made, a.size):.1g}"))
     size = f"${notation.number(a.size)}$"
     check = {"count": POSITIONS, "difference": f"${off}$", "size": size}
     text.append(a.say("product", "check", **check))
     text.append(a.say("product", "meaning"))
     rows = [rf"{{}}^{{{i}}}A_{{{i + 1}}}" for i in range(n)]
-    formula = f"T = {{}}^{{0}}A_{{{n}}} = " + r" \, ".join(rows)
+    formula = f"T = {{}}^{{0}}A_{{{n}}} = " + SPACE.join(rows)
     return StepContent(tuple(text), formulas=(formula,), items=tuple(parts))
 
 

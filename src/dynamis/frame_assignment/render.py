@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .steps import DhStep, DhSteps
 
 WIDTH = 100
+BELOW = ("origins",)  # topics whose table is too wide to stand beside the drawing
 FIGURES = "{}-figures"  # the folder of drawings beside a LaTeX file
 DERIVATION = "dynamis.equations.render"
 
@@ -199,12 +200,12 @@ def _section(steps: "DhSteps", step: "DhStep", drawing: bool) -> str:
     if step.free:
         listed = "".join(f"<li>{to_html(x)}</li>" for x in step.free)
         parts.append(f'<aside class="free"><b>{_free(steps)}</b><ul>{listed}</ul></aside>')
-    parts.append("</div>")
+    table = _box(_html_table(step.table)) if step.table else ""
+    below = step.topic in BELOW
+    parts += ["" if below else table, "</div>"]
     if drawing:
         parts.append(_drawing(steps, step))
-    parts.append("</div>")
-    if step.table:
-        parts.append(_box(_html_table(step.table)))
+    parts += ["</div>", table if below else ""]
     if step.items:
         parts.append(f'<div class="items">{"".join(map(item_html, step.items))}</div>')
     if step.topic == "alpha":
@@ -215,6 +216,7 @@ def _section(steps: "DhSteps", step: "DhStep", drawing: bool) -> str:
 
 def _drawing(steps: "DhSteps", step: "DhStep") -> str:
     figure: Any = steps.plot(step.label)
+    figure.suptitle("")  # the heading says it
     stream = io.StringIO()
     figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None})
     drawn = stream.getvalue()

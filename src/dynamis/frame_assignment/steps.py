@@ -25,6 +25,7 @@ from ..model.model import Model
 from ..model.pose import pose
 from ..model.quantity import symbols_in
 from ..robot import Robot, load
+from ..spatial.frames import matrix
 from ..spatial.vectors import subtract
 from .letters import LETTERS, with_letters
 from .parameters import DERIVING, dh_cells, row_texts
@@ -247,7 +248,7 @@ def _source(given: Any) -> _Source:
 
 
 def _flipped(flip: Any) -> frozenset[int]:
-    listed = list(flip) if is_list(flip) else [None]
+    listed: list[Any] = list(flip) if is_list(flip) else [None]
     if not all(is_whole(x) for x in listed):
         raise OptionError(f"flip is {shown(flip)}, expected numbers of frames such as (2, 3)")
     return frozenset(int(x) for x in listed)
@@ -273,7 +274,18 @@ def _refuse_choices(model: Model, base: Any, tool: Any, choices: Choices) -> Non
 
 def _of_robot(model: Model, convention: str) -> tuple[Construction, Robot]:
     _check_count(len(model.links))
-    return construction(model, convention), Robot(model).to_dh(convention)
+    made = construction(model, convention)
+    if convention != model.convention and any(link.slides for link in model.links):
+        return made, _bare_robot(model.name, made)  # its centres of mass have no place there
+    return made, Robot(model).to_dh(convention)
+
+
+def _bare_robot(name: str, made: Construction) -> Robot:
+    """The robot of a table alone, without bodies."""
+    rows, base, tool, _ = made.chain
+    return Robot.from_dh(
+        name, convention=made.convention, links=list(rows), base=matrix(base), tool=matrix(tool)
+    )
 
 
 def _of_axes(
@@ -295,11 +307,9 @@ def _of_axes(
         None if end is None else end.frame({}),
         choices,
     )
-    chain = made.chain
-    if chain.doubt:
-        warn(f"{given.name!r}: {chain.doubt}")
-    parts = {"links": list(chain.rows), "base": chain.base, "tool": chain.tool}
-    return made, Robot.from_dh(given.name, convention=convention, **parts)
+    if made.chain.doubt:
+        warn(f"{given.name!r}: {made.chain.doubt}")
+    return made, _bare_robot(given.name, made)
 
 
 def _check_count(n: int) -> None:

@@ -45,8 +45,9 @@ class JointAxes(NamedTuple):
 
 def is_typed(text: str) -> bool:
     """Whether a text is lines of axes, not the name of a file or of a robot."""
-    first = re.split(r"[\n;]", text.strip())[0].split()
-    return len(first) > 1 and first[0].lower() in (*SHORT, *POSES)
+    parts = [part.split() for _, part in _parts(text)]
+    starts = any(words and words[0].lower() in (*SHORT, *POSES) for words in parts)
+    return starts and (len(parts) > 1 or len(parts[0]) > 2)
 
 
 def read_axes(path: str | Path) -> JointAxes:
