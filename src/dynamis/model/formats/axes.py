@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ...arguments import is_list, one_of, path_of
 from ...errors import DynamisError, FileError, counted, did_you_mean, shown
+from ...tables import text_table
 from ..dh.axes import Axis
 from ..link import JOINTS
 from ..pose import Pose, pose
@@ -184,8 +185,6 @@ def _checked(axes: list[Axis], found: Mapping[str, Any]) -> JointAxes:
 
 
 def axes_text(axes: Sequence[Axis]) -> list[str]:
-    """Axes as lines that `axes_from_lines` reads."""
-    rows = [(x.kind, *(f"{c + 0.0:.17g}" for c in (*x.point, *x.direction))) for x in axes]
-    short = [(kind, *(min(c, f"{float(c):.15g}", key=len) for c in row)) for kind, *row in rows]
-    widths = [max(map(len, column)) for column in zip(*short, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in short]
+    """Axes as lines that `axes_from_lines` reads, with fifteen digits."""
+    rows = [(x.kind, *(f"{c + 0.0:.15g}" for c in (*x.point, *x.direction))) for x in axes]
+    return text_table(rows, rule=False).splitlines()
