@@ -420,6 +420,8 @@ AXIS = ("revolute", (0, 0, 0), (0, 0, 1))
         ([AXIS] * 101, {}, "101 joints were given, expected at most 100"),
         ("kr16", {"tool": {"xyz": (0, 0, 1)}}, "tool was given for robot 'kr16'"),
         ("kr16", {"flip": (2,)}, "flip was given for robot 'kr16', which has its own"),
+        ("R 1e160 0 0 0 0 1; R 0 1e160 0 0 1 0", {}, r"the arm is .* m large, expected 1e-09 to"),
+        ("R 1e-99 0 0 0 0 1; R 0 1e-98 0 0 1 0", {}, r"the arm is 1e-98 m large"),
         ("revolute 0 0 0", {}, "axes: line 1: 3 numbers after the joint"),
         ("no-such-robot", {}, "neither a robot of the catalogue nor a file"),
     ],

@@ -49,6 +49,7 @@ NUMBERINGS = {
     ),
 }  # fmt: skip
 SUFFIXES = (".html", ".htm", ".tex", ".md", ".txt")
+SMALLEST, LARGEST = 1e-9, 1e9  # metres
 MOST_JOINTS = 100  # of an arm that is explained
 
 
@@ -209,15 +210,25 @@ def dh_steps(
         own, convention = False, convention or "standard"
         made, robot = _of_axes(axes, convention, base, tool, choices)
     lettered = robot.model if letters is None else with_letters(robot.model, letters)
-    points = [p for bar in made.bars for p in (bar.start, bar.end)]
-    origin = made.frames[0].p
-    size = arm_size([subtract(p, origin) for p in (*points, made.tip.p)])
-    account = Account(made, lettered, choices, own, size, Phrases(language))
+    account = Account(made, lettered, choices, own, _size(made), Phrases(language))
     return DhSteps(
         Robot(lettered), made, tuple(_steps(account, numbering)), numbering, language,
         _letters(lettered), dh_cells(account),
         tuple(row_texts(account, i + 1) for i in range(account.n)), own,
     )  # fmt: skip
+
+
+def _size(made: Construction) -> float:
+    """The largest distance from the first origin, in metres, of an arm that can be drawn."""
+    points = [p for bar in made.bars for p in (bar.start, bar.end)]
+    points += [made.tip.p, *(line.point for line in made.axes)]
+    size = arm_size([subtract(p, made.frames[0].p) for p in points])
+    if not SMALLEST <= size <= LARGEST or arm_size(points) > LARGEST:
+        raise ModelError(
+            f"the arm is {size:.3g} m large, expected {SMALLEST:g} to {LARGEST:g} m",
+            "points of axes are in metres",
+        )
+    return size
 
 
 def _letters(model: Model) -> tuple[tuple[str, float], ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ...arguments import one_of
+from ...arguments import is_list, one_of
 from ...errors import DynamisError, ModelError, shown
 from ...spatial.frames import Frame
 from ...spatial.rotations import normalised, transpose
@@ -86,10 +86,11 @@ def axes_of(given: Sequence[Any]) -> list[Axis]:
         if isinstance(row, Axis):
             found.append(row)
             continue
-        if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 3:
+        parts = list(row) if is_list(row) else []
+        if len(parts) != 3:
             raise ModelError(f"axes[{i}] is {shown(row)}, expected (kind, point, direction)")
         try:
-            found.append(Axis(*row))
+            found.append(Axis(*parts))
         except DynamisError as error:
             raise ModelError(f"axes[{i}]: {error.message}", error.hint) from None
     return found
