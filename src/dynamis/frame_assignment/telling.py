@@ -184,7 +184,9 @@ def _free_origin(a: Account, k: int) -> str:
     elif a.choices.parallel == NEXT_TO_JOINT:
         key = "free_joint"
     row = a.model.links[k - 1]
-    value = notation.length(row.offset if row.joint == "prismatic" else row.d)
+    value = notation.length(row.d)
+    if row.joint == "prismatic":
+        value = notation.plus(a.coordinate(k), row.offset, notation.length(row.offset))
     return a.say("origins", key, i=k, d=f"d_{{{k}}}", value=value, joint=k + 1)
 
 
