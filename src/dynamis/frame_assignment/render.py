@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import markup, templates
 from ..equations.render import text as derivation
 from ..equations.render.formula import mathml, plain
-from ..equations.render.html import item_html
+from ..equations.render.html import item_html, style
 from ..files import write, write_folder
 from ..model.formats.axes import axes_text
 from ..progress import stage
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 WIDTH = 100
 BELOW = ("origins",)  # topics whose table is too wide to stand beside the drawing
 FIGURES = "{}-figures"  # the folder of drawings beside a LaTeX file
-DERIVATION = "dynamis.equations.render"
 
 
 def lead(steps: "DhSteps") -> list[str]:
@@ -176,7 +175,7 @@ def fragment(steps: "DhSteps") -> str:
 
 
 def _style() -> str:
-    return templates.text(DERIVATION, "derivation.css") + templates.text(__package__, "steps.css")
+    return style() + templates.text(__package__, "steps.css")
 
 
 def body(steps: "DhSteps", drawings: bool) -> str:

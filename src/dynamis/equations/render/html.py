@@ -43,14 +43,18 @@ def page(thing: Any) -> str:
     """The whole page."""
     if hasattr(thing.steps, "steps"):  # equations: their steps are a derivation
         thing = thing.steps
-    style = templates.text(__package__, "derivation.css")
     language = getattr(thing, "language", "en")
-    return templates.document(title(thing), style, body(thing), language)
+    return templates.document(title(thing), style(), body(thing), language)
 
 
 def fragment(thing: Any) -> str:
     """Style and body for a notebook cell."""
-    return f"<style>\n{templates.text(__package__, 'derivation.css')}</style>{body(thing)}"
+    return f"<style>\n{style()}</style>{body(thing)}"
+
+
+def style() -> str:
+    """The style sheet of derivations."""
+    return templates.text(__package__, "derivation.css")
 
 
 def body(thing: Any) -> str:
