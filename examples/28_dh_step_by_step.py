@@ -1,9 +1,14 @@
 """From joint axes to a Denavit-Hartenberg table, step by step, with a drawing of every step."""
 
-import matplotlib.pyplot as plt
+from pathlib import Path
+
 import numpy as np
+from matplotlib.figure import Figure
 
 import dynamis as dy
+
+OUT = Path("out")
+OUT.mkdir(exist_ok=True)
 
 # joint, a point of its axis, its direction: measured on the arm at q = 0, in metres
 axes = """
@@ -28,12 +33,12 @@ q = [0.3, -0.5, 0.8, 0.1, 1.2]
 largest = np.abs(steps.robot.fk(q) - other.robot.fk(q)).max()
 print(f"the tool poses of both differ by less than 1e-12: {largest < 1e-12}")
 
-sheet, places = plt.subplots(2, 2, figsize=(11, 9))
+sheet = Figure(figsize=(11, 9), layout="constrained")
+places = sheet.subplots(2, 2)
 for place, step in zip(places.flat, ("DH3", "DH5", "DH7", "DH10"), strict=True):
     drawing = steps.plot(step)
     drawing.canvas.draw()
     place.imshow(np.asarray(drawing.canvas.buffer_rgba()))
     place.axis("off")
-sheet.tight_layout()
-sheet.savefig("28_dh_step_by_step.png", dpi=90)
-steps.save("28_dh_step_by_step.html")
+sheet.savefig(OUT / "28_dh_step_by_step.png", dpi=90)
+steps.save(OUT / "28_dh_step_by_step.html")
