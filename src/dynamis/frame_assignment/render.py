@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .steps import DhStep, DhSteps
 
 WIDTH = 100
-BELOW = ("origins",)  # topics whose table is too wide to stand beside the drawing
+BELOW = ("origins", "y", "end", "d", "a")  # topics whose table is too wide beside the drawing
 FIGURES = "{}-figures"  # the folder of drawings beside a LaTeX file
 
 
