@@ -358,6 +358,9 @@ VALID: dict[str, Callable[[], Any]] = {
     "y": lambda: np.linspace(0.0, 1.0, 20),
     # of one callable
     **{f"transforms.{f}.a": lambda: 0.3 for f in ("dh", "dh_inverse")},
+    "DhSteps.__getitem__.label": lambda: "DH5",
+    "DhSteps.plot.step": lambda: "DH5",
+    "DhSteps.save.path": lambda: "dh.txt",
     "Derivation.__getitem__.name": lambda: "tau1",
     "Derivation.html.path": lambda: "page.html",
     "Derivation.translated.language": lambda: "es",

@@ -31,6 +31,7 @@ PICTURES = {
     "25_hysteresis": ("25_hysteresis.png",),
     "26_arm_that_rings": ("26_arm_that_rings.png",),
     "27_lab_computer": ("27_lab_computer.png",),
+    "28_dh_step_by_step": ("28_dh_step_by_step.png", "28_dh_step_by_step.html"),
 }
 
 
@@ -260,6 +261,17 @@ def lab_computer(said):
         assert line(said, "one cycle from counts to codes:")[0] > 0  # the machine's matter
 
 
+def dh_step_by_step(said):
+    """Rows by hand: the elbow's lengths, and a slide along the forearm."""
+    rows = [x.split() for x in said.splitlines() if x.startswith("joint") and "type" not in x]
+    assert [x[2:] for x in rows[:5]] == [
+        ["q1", "l1", "l2", "-pi/2"], ["q2", "0", "l3", "0"],
+        ["q3", "-", "pi/2", "0", "l4", "-pi/2"], ["0", "q4", "0", "0"], ["q5", "l5", "0", "0"],
+    ]  # fmt: skip
+    assert line(said, "letters:")[1::2] == [0.45, 0.15, 0.6, 0.1, 0.35]
+    assert "differ by less than 1e-12: True" in said
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -283,6 +295,7 @@ FIGURES = {
     "25_hysteresis": hysteresis,
     "26_arm_that_rings": arm_that_rings,
     "27_lab_computer": lab_computer,
+    "28_dh_step_by_step": dh_step_by_step,
 }
 
 

@@ -28,6 +28,7 @@ NAMES = [
     "dynamis.Sensors",
     "dynamis.Simulator",
     "dynamis.compile",
+    "dynamis.dh_steps",
     "dynamis.excite",
     "dynamis.exercises.exercise",
     "dynamis.exercises.class_marks",

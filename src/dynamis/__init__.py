@@ -24,6 +24,7 @@ from .robot import Robot, load
 
 if TYPE_CHECKING:
     from . import control, errors, exercises, gpu, interop, rtb, trajectory, transforms
+    from .frame_assignment.steps import dh_steps
     from .identify import (
         Log,
         PayloadObserver,
@@ -64,6 +65,7 @@ __all__ = [
     "__version__",
     "compile",
     "control",
+    "dh_steps",
     "errors",
     "excite",
     "exercises",
@@ -96,6 +98,7 @@ _LATER = {
     "Sensors": ("control.sensors", "Sensors"),
     "Simulator": ("simulation.simulator", "Simulator"),
     "control": ("control", None),
+    "dh_steps": ("frame_assignment.steps", "dh_steps"),
     "excite": ("excite.design", "excite"),
     "exercises": ("exercises", None),
     "export_controller": ("realtime.export", "export_controller"),

@@ -8,6 +8,7 @@ lies behind the checksums; and everything is changed by bits and bytes.
 from functools import partial
 from random import Random
 
+from .grammar.axes import AXES
 from .grammar.csv import CSV
 from .grammar.mat import variable
 from .grammar.npz import member
@@ -55,6 +56,8 @@ OWN: dict[str, tuple[Change, ...]] = {
     "bag": (rosbag,),
     "league": TOML,
     "board": TOML,
+    "axes": AXES,
+    "axes_toml": TOML,
 }
 BINARY = ("npz", "mat", "parquet", "mcap", "db3", "bag")
 FAMILIES = {

@@ -10,6 +10,9 @@ import dynamis as dy
 import dynamis.interop
 from dynamis.bench.datasets import dataset
 from dynamis.errors import did_you_mean
+from dynamis.model.dh.procedure import DH_CONVENTIONS, construct
+from dynamis.model.formats.axes import read_axes
+from dynamis.model.pose import pose
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -43,6 +46,13 @@ def points(path: Path) -> Any:
     return dy.trajectory.from_file(path, **({} if timed else {"velocity": 1.0}))
 
 
+def joint_axes(path: Path) -> Any:
+    """Axes of a file, and what the Denavit-Hartenberg procedure makes of them."""
+    found = read_axes(path)
+    base, tool = (pose(x, "pose").frame({}) for x in (found.base, found.tool))
+    return [construct(found.axes, x, base, tool).chain for x in DH_CONVENTIONS]
+
+
 READERS = {
     row.name: row
     for row in (
@@ -59,6 +69,8 @@ READERS = {
         Reader("db3", ".db3", dy.read_log),
         Reader("bag", ".bag", dy.read_log),
         Reader("league", ".league.toml", dataset),
+        Reader("axes", ".axes", joint_axes),
+        Reader("axes_toml", ".toml", joint_axes),
         Reader("board", ".toml", dy.control.Board.load),
     )
 }

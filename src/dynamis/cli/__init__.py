@@ -21,12 +21,13 @@ from ..progress import command
 SUCCESS, WRONG_INPUT, INTERRUPTED = 0, 2, 130
 DISK_ERRORS = (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EIO)
 
-# command -> summary; the module of the same name (with _ for -) has its `run`
+# command -> summary; the module of that name (_ for -) has its `run`: here, or in one of FOLDERS
 COMMANDS = {
     "robots": "list the robots of the catalogue",
     "show": "print a robot: geometry, masses and inertias, friction, drives, limits",
     "check": "check a robot's description for errors",
     "agree": "verify the dynamics: all algorithms, Pinocchio, MuJoCo, Robotics Toolbox",
+    "dh": "place Denavit-Hartenberg frames step by step, from joint axes to the table",
     "equations": "derive the equations of motion step by step",
     "simulate": "simulate a robot, free or under a controller",
     "study": "Monte Carlo simulation: errors and torques of many arms that differ",
@@ -44,6 +45,7 @@ COMMANDS = {
     "studio": "view, edit, move and simulate a robot in the browser",
     "demo": "demonstration on the PUMA 560, from DH table to controller in C",
 }
+FOLDERS = {"dh": "teaching"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -121,7 +123,8 @@ def _run(words: list[str]) -> int:
 
 def run_of(name: str) -> Callable[..., int]:
     """The function of a command."""
-    return import_module(f".{name.replace('-', '_')}", __name__).run
+    folder = f".{FOLDERS[name]}" if name in FOLDERS else ""
+    return import_module(f"{folder}.{name.replace('-', '_')}", __name__).run
 
 
 def _help() -> str:

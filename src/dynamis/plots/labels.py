@@ -71,6 +71,11 @@ def _axes(arm: Skeleton, view: View, reach: float) -> Iterable[Label]:
                 yield Label(f"${text}$", colour, LETTERS, origin + length * axis, origin)
 
 
+def together(points: np.ndarray, near: float) -> list[list[int]]:
+    """Numbers of points (K, M), those nearer than `near` to the first of a group in one list."""
+    return _groups(points, np.ones((len(points), 1)), near)
+
+
 def _groups(points: np.ndarray, axes: np.ndarray, near: float) -> list[list[int]]:
     """Numbers of frames, those together whose points and axes are the same."""
     found: list[list[int]] = []
@@ -90,7 +95,7 @@ def _joints(robot: Robot, arm: Skeleton, reach: float) -> Iterable[Label]:
     shown = [k for k in range(len(arm.joints)) if arm.is_shown(k) and not arm.passive[k]]
     points = arm.joints[shown]
     texts = [plain(str(robot.model.tree_joint_names[k])) for k in shown]
-    for group in _groups(points, np.ones((len(points), 1)), TOGETHER * reach):
+    for group in together(points, TOGETHER * reach):
         lines: list[str] = []
         for k in group:
             if lines and len(lines[-1]) + len(texts[k]) < WIDEST:

@@ -192,7 +192,7 @@ class Robot:
         `base` and `tool` are poses in the same frame. Without `tool` it is on the last axis: at its
         point, z along its direction, x across it and nearest to the x of the reference frame.
         """
-        from ..model.dh.axes import Axis
+        from ..model.dh.axes import axes_of
         from ..model.dh.procedure import dh_from_axes
 
         if "links" in rest:
@@ -200,9 +200,8 @@ class Robot:
         given = list(axes) if isinstance(axes, Sequence) and not isinstance(axes, str) else None
         if given is None:
             raise ModelError(f"axes is {shown(axes)}, expected a list of (kind, point, direction)")
-        lines = [x if isinstance(x, Axis) else Axis(*_axis(x, i)) for i, x in enumerate(given)]
         end = None if tool is None else pose(tool, "tool").frame({})
-        found = dh_from_axes(lines, convention, pose(base, "base").frame({}), end)
+        found = dh_from_axes(axes_of(given), convention, pose(base, "base").frame({}), end)
         if found.doubt:
             warn(f"{name!r}: {found.doubt}")
         given = {"links": found.rows, "base": found.base, "tool": found.tool, **rest}
@@ -1293,13 +1292,6 @@ class Robot:
         from ..model.formats.files import save_model
 
         save_model(self.model, path, flag(laws, "laws"))
-
-
-def _axis(given: Any, index: int) -> tuple[Any, Any, Any]:
-    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 3:
-        raise ModelError(f"axes[{index}] is {shown(given)}, expected (kind, point, direction)")
-    kind, point, direction = given
-    return kind, point, direction
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

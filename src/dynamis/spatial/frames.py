@@ -77,9 +77,11 @@ def from_matrix(T: Any) -> Frame:
 # the matrix A of one DH row and its inverse, in both conventions (Torres-Torriti 2011)
 
 
-def dh_frame(convention: str, theta: Any, d: Any, a: Any, alpha: Any) -> Frame:
+def dh_frame(
+    convention: str, theta: Any, d: Any, a: Any, alpha: Any, fn: Functions = MATH
+) -> Frame:
     """Standard: Rz(theta) Tz(d) Tx(a) Rx(alpha). Modified: Rx(alpha) Tx(a) Rz(theta) Tz(d)."""
-    (ct, st), (ca, sa) = cos_sin(theta), cos_sin(alpha)
+    (ct, st), (ca, sa) = cos_sin(theta, fn), cos_sin(alpha, fn)
     if convention == "standard":
         R = (ct, -ca * st, sa * st), (st, ca * ct, -sa * ct), (0.0, sa, ca)
         return Frame(R, (a * ct, a * st, d))

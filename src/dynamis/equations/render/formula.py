@@ -47,7 +47,7 @@ class Node(NamedTuple):
     parts: tuple["Node", ...] = ()
 
 
-DEGREE = Node("o", "circ")
+DEGREE, COMMA = Node("o", "circ"), Node("o", ",")
 
 
 def parse(latex: str) -> Node:
@@ -146,8 +146,8 @@ def _inside(node: Node) -> str:
 
 
 def _is_sign(parts: tuple[Node, ...], k: int) -> bool:
-    """Whether a minus belongs to what follows: it stands first, or behind an equals sign."""
-    return parts[k] == Node("o", "-") and (k == 0 or parts[k - 1] == Node("o", "="))
+    """Whether a minus belongs to what follows: it stands first, behind = or behind a comma."""
+    return parts[k] == Node("o", "-") and (k == 0 or parts[k - 1] in (Node("o", "="), COMMA))
 
 
 def _mathml_scripts(node: Node) -> str:
@@ -248,7 +248,7 @@ def _plain_operator(node: Node) -> str:
     sign = ASCII.get(node.text, node.text)
     if node.text == "partial":
         return sign
-    return sign if sign in "()[]{}.'/°" else f"{sign} " if sign in ",;" else f" {sign} "
+    return sign if sign in "()[]{}|.'/°" else f"{sign} " if sign in ",;" else f" {sign} "
 
 
 def _plain_row(parts: tuple[Node, ...]) -> str:

@@ -43,14 +43,18 @@ def page(thing: Any) -> str:
     """The whole page."""
     if hasattr(thing.steps, "steps"):  # equations: their steps are a derivation
         thing = thing.steps
-    style = templates.text(__package__, "derivation.css")
     language = getattr(thing, "language", "en")
-    return templates.document(title(thing), style, body(thing), language)
+    return templates.document(title(thing), style(), body(thing), language)
 
 
 def fragment(thing: Any) -> str:
     """Style and body for a notebook cell."""
-    return f"<style>\n{templates.text(__package__, 'derivation.css')}</style>{body(thing)}"
+    return f"<style>\n{style()}</style>{body(thing)}"
+
+
+def style() -> str:
+    """The style sheet of derivations."""
+    return templates.text(__package__, "derivation.css")
 
 
 def body(thing: Any) -> str:
@@ -87,7 +91,7 @@ def _step(step: "Step") -> str:
         parts.append(f'<div class="formulas">{inside}</div>')
     plan = layout(step)
     if plan.shown:
-        parts.append(f'<div class="items">{"".join(map(_item, plan.shown))}</div>')
+        parts.append(f'<div class="items">{"".join(map(item_html, plan.shown))}</div>')
     if plan.zeros:
         names = " ".join(_math(f"{name} =") for name in plan.zeros)
         parts.append(f'<p class="sum">{names} {_math("0")}</p>')
@@ -103,7 +107,8 @@ def table(cells: Table) -> str:
     return f'<div class="box">{html_table(cells)}</div>'
 
 
-def _item(item: "Item") -> str:
+def item_html(item: "Item") -> str:
+    """One equation in a box of its own."""
     if item.expression is None:
         if item.value is None:
             return f'<div class="box">{_math(item.name)}: {escape(item.note)}</div>'

@@ -169,7 +169,7 @@ def _step(step: "Step") -> list[str]:
         lines += [*(f"    {plain(formula)}" for formula in step.formulas), ""]
     plan = layout(step)
     for item in plan.shown:
-        lines += [*_item(item), ""]
+        lines += [*item_lines(item), ""]
     if plan.zeros:
         lines += _wrapped(" = ".join([*map(plain, plan.zeros), "0"]))
     if plan.twins:
@@ -177,7 +177,8 @@ def _step(step: "Step") -> list[str]:
     return lines
 
 
-def _item(item: "Item") -> list[str]:
+def item_lines(item: "Item") -> list[str]:
+    """One equation as lines of plain text."""
     name, expression, value = plain(item.name), item.expression, item.value
     numbers = [] if value is None else _matrix(digits(value), value)
     if expression is None:

@@ -4,11 +4,12 @@ Craig, Introduction to Robotics, section 3.4; Siciliano et al., Robotics, sectio
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...arguments import one_of
-from ...errors import ModelError, shown
+from ...arguments import is_list, one_of
+from ...errors import DynamisError, ModelError, shown
 from ...spatial.frames import Frame
 from ...spatial.rotations import normalised, transpose
 from ...spatial.vectors import Vector, add, cross, dot, negate, scale, subtract
@@ -76,6 +77,23 @@ class CommonNormal(NamedTuple):
         """The line seen along -x, for lines that meet: twist changes its sign."""
         assert self.x is not None
         return self._replace(x=negate(self.x), twist=-self.twist)
+
+
+def axes_of(given: Sequence[Any]) -> list[Axis]:
+    """Axes from rows (joint, point, direction); errors name the row."""
+    found = []
+    for i, row in enumerate(given):
+        if isinstance(row, Axis):
+            found.append(row)
+            continue
+        parts = list(row) if is_list(row) else []
+        if len(parts) != 3:
+            raise ModelError(f"axes[{i}] is {shown(row)}, expected (kind, point, direction)")
+        try:
+            found.append(Axis(*parts))
+        except DynamisError as error:
+            raise ModelError(f"axes[{i}]: {error.message}", error.hint) from None
+    return found
 
 
 def axis_of(kind: str, frame: Frame) -> Axis:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ...arguments import duplicate
@@ -10,7 +11,7 @@ from ...spatial.frames import Frame, compose, inverse, point
 from ...spatial.functions import MATH
 from ...spatial.inertia import transformed_back, turned_entries
 from ...spatial.rotations import normalised, rotate, rotate_back, rotation_z_to, transpose
-from ...spatial.vectors import subtract
+from ...spatial.vectors import add, scale, subtract
 from ..chain import Chain, Joint, chain
 from ..closure import Closure
 from ..conventions import CONVENTIONS
@@ -20,8 +21,17 @@ from ..link import Link
 from ..model import FORCES, Model, NamedFrame
 from ..pose import pose
 from ..quantity import numeric
-from .axes import axis_of
-from .procedure import arm_size, check_convention, dh_from_axes, snapped, tidy
+from .axes import Axis, axis_of, common_normal
+from .procedure import (
+    Bar,
+    Construction,
+    DhChain,
+    arm_size,
+    check_convention,
+    construct,
+    snapped,
+    tidy,
+)
 
 DRIFT = 1e-9  # how far the converted arm may be off (radians, arm sizes, torques) in silence
 REFUSED = 1e-4  # and how far before there is no table
@@ -30,6 +40,7 @@ UNFELT = 1e-6  # a torque this small next to the others is judged as if it were 
 TINY = 1e-300
 ROUNDING = 1e-14  # a component this small next to the largest is a rounding error
 
+ROW = ("theta", "d", "a", "alpha", "offset")
 GEOMETRY = {name for row in CONVENTIONS.values() for name in row.fields}
 
 
@@ -48,13 +59,13 @@ def to_dh(model: Model, convention: str) -> Model:
     check_convention(convention)
     if model.convention == convention:
         return model
-    _refuse(model)
-    old = replace(numeric(model, model.values), values={})
-    c = chain(_with_rotors(old))
-    at, n, tip = _poses(c), len(old.links), old.tip
-    tool = compose(at.joints[tip], c.tool)
+    refuse_tree(model)
+    _refuse_sliding_centres(model)
+    old, c, at, tool = _placed(model)
+    n, tip = len(old.links), old.tip
     size = arm_size([subtract(T.p, c.base.p) for T in (*at.joints[:n], tool)])
-    bare, doubt = _bare(old, convention, at, tool if tip == n - 1 else at.users[n - 1])
+    rows, base, _, doubt = _constructed(old, convention, at, tool).chain
+    bare = Model(name=old.name, convention=convention, links=rows, base=pose(base, "base"))
     new = _poses(chain(bare))
     moves = [
         snapped(compose(inverse(a), b), size) for a, b in zip(at.users, new.users, strict=True)
@@ -140,19 +151,68 @@ def _difference(a: Chain, b: Chain, size: float, units: list[float]) -> tuple[fl
     return place, max(e / max(t, least) for e, t in zip(errors, torques, strict=True))
 
 
-def _bare(model: Model, convention: str, at: _Poses, end: Frame) -> tuple[Model, str | None]:
-    """Base and joints alone, in DH, and what is doubtful about them.
+class _Placed(NamedTuple):
+    """A model of numbers, its chain, where things are at q = 0, and the tool there."""
 
-    `end` is what the last frame should be if it can.
+    model: Model
+    chain: Chain
+    at: _Poses
+    tool: Frame
+
+
+def _placed(model: Model) -> _Placed:
+    old = replace(numeric(model, model.values), values={})
+    c = chain(_with_rotors(old))
+    at = _poses(c)
+    return _Placed(old, c, at, compose(at.joints[old.tip], c.tool))
+
+
+def construction(model: Model, convention: str) -> Construction:
+    """The procedure on a model's axes; of a model in that convention, what its own table chose.
+
+    Its rows are those of `to_dh`.
     """
-    axes = [axis_of(link.joint, T) for link, T in zip(model.links, at.joints, strict=False)]
-    rows, base, _, doubt = dh_from_axes(axes, convention, at.users[-1], end)
-    bare = Model(name=model.name, convention=convention, links=rows, base=pose(base, "base"))
-    return bare, doubt
+    check_convention(convention)
+    refuse_tree(model)
+    old, _, at, tool = _placed(model)
+    if model.convention == convention:
+        return _own_construction(old, at, tool)
+    return _constructed(old, convention, at, tool)
 
 
-def _refuse(model: Model) -> None:
-    """A tree and a sliding centre of mass have no place in a converted DH model."""
+def _constructed(model: Model, convention: str, at: _Poses, tool: Frame) -> Construction:
+    """The procedure; the last frame should be the tool, or the frame of the last link."""
+    last = len(model.links) - 1
+    end = tool if model.tip == last else at.users[last]
+    return construct(_axes(model, at), convention, at.users[-1], end)
+
+
+def _axes(model: Model, at: _Poses) -> list[Axis]:
+    return [axis_of(link.joint, T) for link, T in zip(model.links, at.joints, strict=False)]
+
+
+def _own_construction(model: Model, at: _Poses, tool: Frame) -> Construction:
+    """The bars of a table that is there: x, a and alpha are those of its rows."""
+    *links, base = at.users
+    frames, lines = (base, *links), _axes(model, at)
+    cases = ["", *(common_normal(a, b).case for a, b in pairwise(lines)), ""]
+    standard = model.convention == "standard"
+    bars = []
+    for i, (T, case) in enumerate(zip(frames, cases, strict=True)):
+        x, k = transpose(T.R)[0], i - 1 if standard else i
+        row = model.links[k] if 0 <= k < len(model.links) else None
+        a, alpha = (row.a, row.alpha) if row else (0.0, 0.0)
+        shift = scale(a, x)
+        start, end = (subtract(T.p, shift), T.p) if standard else (T.p, add(T.p, shift))
+        bars.append(Bar(x, start, end, a, alpha, case))
+    rows = tuple(Link(joint=x.joint, **{k: getattr(x, k) for k in ROW}) for x in model.links)
+    chain = DhChain(rows, base, compose(inverse(frames[-1]), tool))
+    placed = tuple(lines)
+    return Construction(model.convention, placed, placed, tuple(bars), frames, tool, True, chain)
+
+
+def refuse_tree(model: Model) -> None:
+    """A DH table holds a single chain."""
     parents = model.parents
     twice = duplicate(parents)
     if twice is not None:
@@ -163,6 +223,10 @@ def _refuse(model: Model) -> None:
             "a DH table holds a single chain",
             "lock the joints of all branches but one when loading: dy.load(path, lock={...})",
         )
+
+
+def _refuse_sliding_centres(model: Model) -> None:
+    """A centre of mass that moves with q is one of its own convention."""
     slides = next((link for link in model.links if link.slides), None)
     if slides is not None:
         raise ModelError(

@@ -19,7 +19,7 @@ from ...arguments import one_of
 from ...errors import ModelError
 from ...spatial.frames import ORIGIN, Frame, compose, dh_frame, inverse, point
 from ...spatial.rotations import rotate, transpose
-from ...spatial.vectors import ZERO, Vector, add, cross, dot, scale, subtract
+from ...spatial.vectors import ZERO, Vector, add, cross, dot, negate, scale, subtract
 from ..link import Link
 from .axes import (
     NEARLY,
@@ -54,17 +54,74 @@ class DhChain(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """What joins two axes: direction, where it leaves one and meets the other, length, twist."""
+    """What joins two axes: direction, where it leaves one and meets the other, length, twist.
+
+    `case` says how the two axes lie to each other, "" if there are no two.
+    """
 
     x: Vector
     start: Vector
     end: Vector
     a: float = 0.0
     alpha: float = 0.0
+    case: str = ""
+
+    def reversed(self) -> "Bar":
+        """The bar with x the other way round: length and twist change their signs."""
+        return self._replace(x=negate(self.x), a=-self.a, alpha=-self.alpha)
+
+    def moved(self, T: Frame) -> "Bar":
+        """The bar in the coordinates that T leads to."""
+        start, end = point(T, self.start), point(T, self.end)
+        return self._replace(x=rotate(T.R, self.x), start=start, end=end)
+
+
+class Choices(NamedTuple):
+    """What the procedure leaves open, other than base and tool.
+
+    x of the frames in `flip` is turned round. The origin between parallel axes is placed so that
+    the d before it vanishes ("previous"), or next to the point given for the axis ahead ("joint").
+    """
+
+    flip: frozenset[int] = frozenset()
+    parallel: str = "previous"
+
+
+NEXT_TO_JOINT = "joint"
+PARALLEL_ORIGINS = ("previous", NEXT_TO_JOINT)
+BY_DEFAULT = Choices()
+
+
+class Construction(NamedTuple):
+    """What the procedure did; points and directions are in the reference frame at q = 0.
+
+    Bar i lies along x of frame i, in both conventions: bar 0 leads to axis 1, bars 1 to n-1 are the
+    common normals, bar n leads from axis n to the last frame.
+    """
+
+    convention: str
+    axes: tuple[Axis, ...]  # as given
+    lines: tuple[Axis, ...]  # where the procedure takes them: sliding axes are moved
+    bars: tuple[Bar, ...]
+    frames: tuple[Frame, ...]  # 0 to n
+    tip: Frame  # the tool
+    keeps_base: bool  # whether the base that was given is frame 0
+    chain: DhChain
 
 
 def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame | None) -> DhChain:
-    """DH rows of an arm given by its joint axes, base and tool in the reference frame at q = 0.
+    """DH rows of an arm given by its joint axes: those of `construct`."""
+    return construct(axes, convention, base, tool).chain
+
+
+def construct(
+    axes: Sequence[Axis],
+    convention: str,
+    base: Frame,
+    tool: Frame | None,
+    choices: Choices = BY_DEFAULT,
+) -> Construction:
+    """The procedure on joint axes, base and tool in the reference frame at q = 0.
 
     base T_1(q_1) ... T_n(q_n) tool is the tool's pose for every q. The given base stays where it
     can be frame 0, and frame n is the tool's own frame where that is one. A tool of None is on the
@@ -77,11 +134,11 @@ def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame
         point_n, u = axes[-1].point, axes[-1].direction
         tool = _frame(Bar(perpendicular(u), point_n, point_n), axes[-1])
     into = inverse(base)
-    lines = [Axis(x.kind, point(into, x.point), rotate(into.R, x.direction)) for x in axes]
+    lines = [moved(x, into) for x in axes]
     tip = compose(into, tool)
     size = arm_size([*(x.point for x in lines if x.kind == "revolute"), tip.p])
-    found = _chain(lines, tip, convention, base, size)
-    far = max(abs(x) for row in found.rows for x in (row.a, _constants(row)[1]))
+    found = _built(axes, lines, tip, convention, base, size, choices)
+    far = max(abs(x) for row in found.chain.rows for x in (row.a, constants(row)[1]))
     sines = [sine_between(a.direction, b.direction) for a, b in pairwise(lines)]
     least = min((x for x in sines if x >= PARALLEL), default=None)
     if far <= FAR * size or least is None:
@@ -89,16 +146,69 @@ def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame
     i = sines.index(least) + 1
     doubt = f"the axes of joints {i} and {i + 1} are {least:.2g} rad from parallel"
     if least >= NEARLY:
-        return found._replace(doubt=f"{doubt}: their common normal lies {far:.4g} m away")
+        return _doubted(found, f"{doubt}: their common normal lies {far:.4g} m away")
     straight = list(accumulate(lines, lambda before, line: aligned(line, before)))
-    found = _chain(straight, tip, convention, base, size)
+    found = _built(axes, straight, tip, convention, base, size, choices)
     doubt += f" and taken as parallel (else their common normal lies {far:.4g} m away)"
-    return found._replace(doubt=doubt)
+    return _doubted(found, doubt)
 
 
-def _chain(lines: list[Axis], tip: Frame, convention: str, base: Frame, size: float) -> DhChain:
-    """The rows of lines and tool given in the base's coordinates."""
-    lines, bars, kept = _bars(lines, tip, convention, size)
+def _doubted(found: Construction, doubt: str) -> Construction:
+    return found._replace(chain=found.chain._replace(doubt=doubt))
+
+
+def _built(
+    axes: Sequence[Axis],
+    lines: list[Axis],
+    tip: Frame,
+    convention: str,
+    base: Frame,
+    size: float,
+    choices: Choices,
+) -> Construction:
+    """Bars and rows of lines and tool given in the base's coordinates."""
+    lines, bars, kept = _bars(lines, tip, convention, size, choices)
+    chain = _rows(lines, bars, kept, tip, convention, base, size)
+    return Construction(
+        convention,
+        tuple(axes),
+        tuple(moved(x, base) for x in lines),
+        tuple(x.moved(base) for x in bars),
+        frames_of(chain, convention),
+        compose(base, tip),
+        kept,
+        chain,
+    )
+
+
+def moved(line: Axis, T: Frame) -> Axis:
+    """The line in the coordinates that T leads to."""
+    return Axis(line.kind, point(T, line.point), rotate(T.R, line.direction))
+
+
+def frames_of(chain: DhChain, convention: str) -> tuple[Frame, ...]:
+    """Frames 0 to n in the reference frame at q = 0."""
+    found = [chain.base]
+    for row in chain.rows:
+        found.append(compose(found[-1], row_frame(row, convention)))
+    return tuple(found)
+
+
+def row_frame(row: Link, convention: str) -> Frame:
+    """The frame of a row of numbers seen from the one before, at q = 0."""
+    return dh_frame(convention, *constants(row), row.a, row.alpha)
+
+
+def _rows(
+    lines: list[Axis],
+    bars: list[Bar],
+    kept: bool,
+    tip: Frame,
+    convention: str,
+    base: Frame,
+    size: float,
+) -> DhChain:
+    """The rows between bars, frame 0 and what is left for the tool."""
     own = bars[1:] if convention == "standard" else bars[:-1]
     rows = tuple(
         _row(line, before, after, bar, size)
@@ -107,14 +217,20 @@ def _chain(lines: list[Axis], tip: Frame, convention: str, base: Frame, size: fl
     zero = ORIGIN if kept else snapped(_frame(bars[0], lines[0]), size)
     last = zero
     for row in rows:
-        last = compose(last, dh_frame(convention, *_constants(row), row.a, row.alpha))
+        last = compose(last, row_frame(row, convention))
     rest = snapped(compose(inverse(last), tip), size)
     return DhChain(rows, base if kept else compose(base, zero), rest)
 
 
-def _constants(row: Link) -> tuple[float, float]:
+def constants(row: Link) -> tuple[float, float]:
     """theta and d at q = 0."""
     return (row.offset, row.d) if row.joint == "revolute" else (row.theta, row.offset)
+
+
+def row_lengths(row: Link, convention: str) -> tuple[tuple[str, str, int], ...]:
+    """Lengths of a row in the order of its matrix: field, letter, rows before it of its index."""
+    d = ("offset", "s", 0) if row.joint == "prismatic" else ("d", "d", 0)
+    return (d, ("a", "a", 0)) if convention == "standard" else (("a", "a", 1), d)
 
 
 def check_convention(convention: Any) -> None:
@@ -158,7 +274,7 @@ def _check(axes: Sequence[Axis], base: Frame, tool: Frame) -> None:
 
 
 def _bars(
-    axes: list[Axis], tool: Frame, convention: str, size: float
+    axes: list[Axis], tool: Frame, convention: str, size: float, choices: Choices
 ) -> tuple[list[Axis], list[Bar], bool]:
     """Every axis in its place, bars 0 to n around them, and whether the base itself is frame 0.
 
@@ -175,8 +291,11 @@ def _bars(
     bars = []
     for i in range(1, len(lines)):
         here = lines[i - 1].through(before.end if before else lines[i - 1].foot(ZERO))
+        if choices.parallel == NEXT_TO_JOINT:
+            here = here.through(here.foot(axes[i].point))
         lines[i] = _placed(lines[i], here, _beyond(lines, i, tool))
         before = _bar_between(here, lines[i], before, size)
+        before = before.reversed() if i in choices.flip else before
         bars.append(before)
     bars.append(_last_bar(lines[-1], tool, before, convention, size))
     zero = first or Bar(bars[0].x, bars[0].start, bars[0].start)
@@ -188,11 +307,12 @@ def _bar_between(here: Axis, ahead: Axis, before: Bar | None, size: float) -> Ba
     normal = common_normal(here, ahead, size)
     if normal.x is None:  # coincident: keep the x before
         x = perpendicular(here.direction) if before is None else before.x
-        return Bar(x, normal.foot_a, normal.foot_b, 0.0, normal.twist)
+        return Bar(x, normal.foot_a, normal.foot_b, 0.0, normal.twist, normal.case)
     meets = normal.case == "intersecting"
     if meets and before is not None and dot(normal.x, before.x) < -SNAP:
         normal = normal.reversed()  # so that theta is at most a right angle
-    return Bar(normal.x, normal.foot_a, normal.foot_b, normal.length, normal.twist)  # type: ignore[arg-type]
+    foot_a, foot_b, length = normal.foot_a, normal.foot_b, normal.length
+    return Bar(normal.x, foot_a, foot_b, length, normal.twist, normal.case)  # type: ignore[arg-type]
 
 
 def _bar_from(frame: Frame, line: Axis, size: float) -> Bar | None:

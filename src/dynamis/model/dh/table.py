@@ -64,13 +64,15 @@ def dh_table(model: Model, convention: str | None = None) -> DhTable:
         convention = "modified" if model.convention == "urdf" else model.convention
     dh = to_dh(model, convention)
     rows = tuple(
-        TableRow(str(x.joint_name), x.joint, x.theta, x.d, x.a, x.alpha, x.offset, _variable(dh, x))
+        TableRow(
+            str(x.joint_name), x.joint, x.theta, x.d, x.a, x.alpha, x.offset, variable_text(dh, x)
+        )
         for x in dh.links
     )
     return DhTable(convention, rows, dh.base, dh.tool)
 
 
-def _variable(model: Model, link: Link) -> str:
+def variable_text(model: Model, link: Link) -> str:
     """q1, q2, ... or what a mimicking joint makes of its leader's."""
     leader, factor, start = link.mimic or (link.joint_name, 1.0, 0.0)
     q = f"q{model.joint_names.index(str(leader)) + 1}"
@@ -106,7 +108,11 @@ def _angle_text(x: Any) -> str:
     """A multiple of pi/12 in terms of pi, any other angle in radians to four digits."""
     if not isinstance(x, (int, float)):
         return str(x)
+    twelfths = twelfths_of_pi(x)
+    return f"{x:.4g}" if twelfths is None else pi_text(twelfths)
+
+
+def twelfths_of_pi(x: float) -> int | None:
+    """k if an angle is k pi / 12, else None."""
     twelfths = round(12.0 * x / math.pi)
-    if abs(x - twelfths * math.pi / 12.0) > DRIFT:
-        return f"{x:.4g}"
-    return pi_text(twelfths)
+    return None if abs(x - twelfths * math.pi / 12.0) > DRIFT else twelfths

@@ -250,14 +250,14 @@ def model_from_toml(given: str | bytes, where: str = "TOML", laws: Laws = NO_LAW
         return model_from_table(parsed_toml(text), laws)
 
 
-def decoded(data: bytes) -> str:
+def decoded(data: bytes, expected: str = "a TOML file") -> str:
     """The text of a file."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileError(
-            f"line {line} is not UTF-8 text (byte {data[error.start]:#04x}), expected a TOML file"
+            f"line {line} is not UTF-8 text (byte {data[error.start]:#04x}), expected {expected}"
         ) from None
 
 
