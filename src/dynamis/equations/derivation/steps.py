@@ -165,7 +165,8 @@ class Derivation:
             raise SymbolError(f"symbol {missing!r} has no value", f"evaluate(..., {missing}=1)")
         shapes, function = self._function
         given = (own[x] for x in (*self.model.symbols, *free))
-        found = function(*(x for row in state for x in row), *given)
+        with np.errstate(invalid="ignore"):  # a root that is not real is NaN
+            found = function(*(x for row in state for x in row), *given)
         result, place = {}, 0
         for name, shape in shapes.items():
             size = int(np.prod(shape))

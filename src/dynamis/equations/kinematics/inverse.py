@@ -28,7 +28,7 @@ from ..scalars.simplify import tidy
 
 QUARTER = math.pi / 2
 NEARLY = 1e-9  # of a quarter turn, and of lengths in metres
-INSIDE = 1e-12  # beyond 1 or below 0 by this: rounding
+INSIDE = 1e-12  # below 0 by this a square is 0 to rounding
 
 
 class Row(NamedTuple):
@@ -109,7 +109,7 @@ class HandInverse:
         items = [item for _, _, items in self.steps for item in items]
         for (symbol, x), item in zip(self.names, items, strict=True):
             value = complex(sp.N(x.xreplace(known)))
-            real = abs(value.imag) <= INSIDE * max(1.0, abs(value.real))
+            real = value.imag**2 <= INSIDE
             known[symbol] = found[item.name] = value.real if real else math.nan
         return found
 
@@ -127,7 +127,8 @@ class HandInverse:
         steps = [(own[s], x.xreplace(own)) for s, x in names]
         shared: Any = lambda _: (steps, [own[self.joints[k]] for k in range(self.model.n)])  # noqa: E731
         whole = [self.joints[k] for k in range(self.model.n)]
-        function = sp.lambdify(arguments, whole, "numpy", cse=shared)
+        own_root = [{"sqrt": _root}, "numpy"]
+        function = sp.lambdify(arguments, whole, own_root, cse=shared)
         at = [float(pose[i, j]) for _, (i, j) in target_names()]
         found: list[np.ndarray] = []
         for signs in product((1.0, -1.0), repeat=len(self.signs)):
@@ -138,6 +139,11 @@ class HandInverse:
                 q = np.where(turning, np.pi - (np.pi - q) % (2 * np.pi), q)
                 found.append(q)
         return np.array(found).reshape(-1, self.model.n)
+
+
+def _root(x: Any) -> Any:
+    """A square root; of rounding below zero it is 0."""
+    return np.sqrt(0.0 if -INSIDE < x < 0.0 else x)
 
 
 def target_names() -> list[tuple[sp.Symbol, tuple[int, int]]]:
@@ -185,6 +191,12 @@ def arm_rows(model: Model) -> Rows | None:
     def exact(x: Any) -> Any:
         return sp.sympify(plain(resolve(x, values, EXACT)))
 
+    def angle(x: Any) -> Any:
+        twelfths = round(12 * x / math.pi) if isinstance(x, (int, float)) else None
+        if twelfths is None or abs(x - twelfths * math.pi / 12) > NEARLY:
+            return exact(x)
+        return sp.Rational(twelfths, 12) * sp.pi
+
     def pose_matrix(T: Pose) -> Any:
         frame: Frame = T.frame(values, EXACT)
         return sp.Matrix(mapped(matrix(frame), plain))
@@ -201,11 +213,11 @@ def arm_rows(model: Model) -> Rows | None:
         last = after[-1]
         after[-1] = (0.0, 0.0)
         end = _turned(exact(last[0]), last[1]) * end
-    rows = tuple(
-        Row(x.joint, exact(x.offset), exact(x.theta), exact(x.d), exact(a), quarter(alpha))
-        for x, (a, alpha) in zip(links, after, strict=True)
-    )
-    return Rows(model, base, rows, end)
+    rows = []
+    for x, (a, alpha) in zip(links, after, strict=True):
+        offset = angle(x.offset) if x.joint == "revolute" else exact(x.offset)
+        rows.append(Row(x.joint, offset, angle(x.theta), exact(x.d), exact(a), quarter(alpha)))
+    return Rows(model, base, tuple(rows), end)
 
 
 def quarter(alpha: Any) -> int | None:

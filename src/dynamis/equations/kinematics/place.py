@@ -64,7 +64,8 @@ def place(
 def massless(model: Model) -> bool:
     """Whether nothing in a model gives a torque: no masses, rotors, friction, springs or loads."""
     links = (
-        x.mass == 0.0 and x.linear is None and x.inertia is None and x.drive is None
+        x.mass == 0.0 and x.linear is None and x.drive is None
+        and all(entry == 0.0 for entry in x.inertia or ())
         and x.friction == Friction()
         for x in model.links
     )  # fmt: skip

@@ -32,7 +32,8 @@ class TextLayout(NamedTuple):
 
 def title(derivation: Any) -> str:
     """The heading of the whole page."""
-    return f"{derivation.model.name}: {derivation.method.title()}"
+    language = getattr(derivation, "language", "en")
+    return f"{derivation.model.name}: {phrase(derivation.method.title(), language, 'titles')}"
 
 
 def layout(step: "Step") -> TextLayout:
