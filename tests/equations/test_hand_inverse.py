@@ -5,6 +5,7 @@ import pytest
 
 import dynamis as dy
 from dynamis import transforms
+from dynamis.errors import DynamisError, OptionError
 
 from ..thorough import thorough_but
 from .arms import arm
@@ -83,3 +84,30 @@ def test_arms_without_a_form_say_so(name):
     assert equations.inverse is None
     if name != "panda":
         assert "No closed form by hand" in equations.steps.text()
+
+
+def test_what_is_no_pose_and_values_of_letters():
+    inverse = dy.load("planar-rr").equations(what="kinematics").inverse
+    assert inverse is not None
+    for T in ("x", None, np.eye(3), np.full((4, 4), np.nan), 2 * np.eye(4), np.zeros((2, 4, 4))):
+        with pytest.raises(DynamisError, match="T "):
+            inverse.solve(T)
+    with pytest.raises(OptionError, match="has no symbol 'L9'"):
+        inverse.solve(np.eye(4), L9=1.0)
+    with pytest.raises(DynamisError, match="L1"):
+        inverse.solve(np.eye(4), **{"L1": "long"})  # type: ignore[arg-type]
+    at = transforms.translation(0.7, 0.0)
+    assert np.allclose(
+        np.sort(inverse.solve(at, L1=0.5, L2=0.5)[:, 0]), [-0.7954, 0.7954], atol=1e-4
+    )
+
+
+def test_a_stretched_arm_has_one_solution():
+    """There the root under S3 is zero to rounding."""
+    robot = dy.load("planar-rr")
+    inverse = robot.equations(what="kinematics").inverse
+    assert inverse is not None
+    for angle in np.linspace(-3.0, 3.0, 7):
+        found = inverse.solve(robot.fk([angle, 0.0]))
+        assert len(found) >= 1
+        assert np.allclose(found, [angle, 0.0], rtol=0, atol=1e-6)

@@ -168,7 +168,7 @@ def check_inverse(robot, steps, values, expected):
     if inverse is None:
         return set()
     T = expected.T(expected.q)
-    numbers = {plain(name): x for name, x in inverse.numbers(T).items()}
+    numbers = {plain(name): x for name, x in inverse.at_pose(T).items()}
     for name, x in numbers.items():
         assert np.isclose(values[name], x, rtol=0, atol=1e-9), name
     found = [values[f"q{k + 1}"] for k in range(robot.n)]

@@ -275,3 +275,20 @@ def test_nothing_is_left_in_english(name):
     spanish = english.translated("es")
     assert not list(left_in_english(spanish)) and list(left_in_english(english))
     assert spanish.text().count("\n") > 50 and "Cinemática" in spanish.latex()
+
+
+BAD = [
+    ("derivation", {"frame": "world"}), ("derivation", {"letters": 3}), ("jacobian", {"lnk": "a"}),
+    ("derivation", {"q": [1]}), ("derivation", {"q": "x"}), ("derivation", {"q": [np.nan, 1]}),
+    ("derivation", {"q": [1, 2], "qd": [1]}), ("derivation", {"euler": 3}),
+    *((f, {"link": x}) for f in ("derivation", "jacobian", "determinant") for x in (5, "x", ["a"])),
+    *((f, {"point": x}) for f in ("derivation", "jacobian", "determinant")
+      for x in ("a", (1, 2), (np.nan, 0, 0), 3, ("1/0", 0, 0), (None, 0, 0))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, options", BAD, ids=str)
+def test_misuse_is_answered_by_an_error_of_ours(name, options):
+    equations = dy.load("planar-rr").equations(what="kinematics")
+    with pytest.raises(DynamisError):
+        getattr(equations, name)(**options)

@@ -5,7 +5,7 @@ from typing import Any
 
 import sympy as sp
 
-from ...arguments import checked, strict
+from ...arguments import checked, flag, strict
 from ...errors import OptionError
 from ...lazy import cached_property
 from ...model.model import Model
@@ -77,7 +77,7 @@ class KinematicEquations(Equations):
         if q is not None or qd is not None:
             state = tuple([0.0] * self.n if x is None else x for x in (q, qd))
         options = {"link": link, "point": point, "frame": frame, "euler": euler}
-        return kinematic_derivation(self.model, state, letters, **options)
+        return kinematic_derivation(self.model, state, flag(letters, "letters"), **options)
 
     @checked
     def html(

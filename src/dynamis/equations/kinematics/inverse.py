@@ -7,7 +7,6 @@ that its centre is reached first (Pieper 1968).
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -15,7 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from ...errors import ModelError
+from ...arguments import checked, known_options, number, strict
+from ...compile.arrays import numbers
+from ...errors import ModelError, ShapeError, SymbolError, shown
+from ...ik.target import rigid
 from ...model.dh.convert import to_dh
 from ...model.model import Model
 from ...model.pose import Pose
@@ -42,6 +44,7 @@ class Row(NamedTuple):
     turn: int | None  # quarter turns; None: another angle
 
 
+@strict
 @dataclass
 class HandInverse:
     """Closed-form inverse kinematics: steps, names in order, signs of the branches."""
@@ -90,7 +93,7 @@ class HandInverse:
 
     def derived(self, first: int, T: Any = None) -> list[Step]:
         """The steps, numbered; with a pose and all signs +1, numbers beside them."""
-        known = {} if T is None else self.numbers(T)
+        known = {} if T is None else self.at_pose(T)
         found = []
         letters = ", ".join(s.name for s in self.signs)
         signs = f" Every choice of the signs {letters} = +1, -1 is a solution."
@@ -100,7 +103,7 @@ class HandInverse:
             found.append(Step(first + k, title, text + more, (), values))
         return found
 
-    def numbers(self, T: Any) -> dict[str, float]:
+    def at_pose(self, T: Any) -> dict[str, float]:
         """Every equation by its LaTeX name, at a pose of the tool, all signs +1."""
         known = {s: float(T[i][j]) for s, (i, j) in target_names()}
         known |= dict.fromkeys(self.signs, 1.0)
@@ -115,10 +118,19 @@ class HandInverse:
 
     # -- computed -------------------------------------------------------------------------------
 
-    def solve(self, T: Any, values: Mapping[str, float] | None = None) -> np.ndarray:
-        """Positions of the joints that put the tool at T, one row per branch that is real."""
-        pose = np.asarray(T, float)
-        known = {**self.model.values, **(values or {})}
+    @checked
+    def solve(self, T: Any, **values: float) -> np.ndarray:
+        """Positions of the joints that put the tool at a pose (4, 4), one row per real branch.
+
+        Symbols take the model's values, unless given here by name.
+        """
+        pose = _pose(T)
+        what = f"robot {self.model.name!r} has no symbol"
+        known_options(values, self.model.symbols, what)
+        known = {**self.model.values, **{name: number(x, name) for name, x in values.items()}}
+        missing = next((x for x in self.model.symbols if x not in known), None)
+        if missing is not None:
+            raise SymbolError(f"symbol {missing!r} has no value", f"solve(T, {missing}=1)")
         symbols = [sp.Symbol(x, real=True) for x in self.model.symbols]
         targets = [s for s, _ in target_names()]
         arguments = [*targets, *self.signs, *symbols]
@@ -139,6 +151,15 @@ class HandInverse:
                 q = np.where(turning, np.pi - (np.pi - q) % (2 * np.pi), q)
                 found.append(q)
         return np.array(found).reshape(-1, self.model.n)
+
+
+def _pose(T: Any) -> np.ndarray:
+    """A checked pose."""
+    expected = "expected one 4x4 pose of finite numbers"
+    array = numbers(T, "T", expected)
+    if array.shape != (4, 4) or not np.isfinite(array).all():
+        raise ShapeError(f"T is {shown(T)}, {expected}")
+    return rigid(array)
 
 
 def _root(x: Any) -> Any:
