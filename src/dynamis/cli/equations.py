@@ -1,11 +1,12 @@
 """`dynamis equations`: the equations of motion, derived step by step."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..arguments import one_of
+from ..errors import OptionError
 from ..files import write
 from ..robot import Robot, load
 from .arguments import Json, Numbers, Place, RobotName, RunXacro, Word, joint_numbers, listed, place
@@ -16,18 +17,22 @@ if TYPE_CHECKING:
 
 
 def run(
-    robot: RobotName, *, method: Word = "lagrange-euler",
+    robot: RobotName, *, what: Literal["dynamics", "kinematics"] | None = None,
+    method: Word | None = None, link: Word | None = None, point: Numbers = None,
+    frame: Literal["base", "tool"] = "base", euler: Word | None = None, letters: bool = True,
     language: Literal["en", "es"] = "en",
     html: Path | None = None, latex: Path | None = None, markdown: Path | None = None,
     q: Place = None, qd: Numbers = None, qdd: Numbers = None,
     run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
-    """Derive the equations of motion of a robot step by step, in its own frames.
+    """Derive the equations of motion or the kinematics of a robot step by step, in its own frames.
 
     Printed as text unless an output file is given. With a state (--q, --qd, --qdd; those not given
     are zero) numeric values are added to the symbols. Mechanisms with closures are derived by
     Lagrange multipliers (lagrange-euler, newton-euler) or in the projected form (gibbs-appell);
-    their velocities and accelerations may be those of the drives alone.
+    their velocities and accelerations may be those of the drives alone. Kinematics (of a robot
+    without masses also without --what): frames, Jacobian and where it is singular, statics, inverse
+    kinematics by hand.
 
     For example:
 
@@ -37,9 +42,18 @@ def run(
       dynamis equations arm.toml --method gibbs-appell --latex arm.tex
       dynamis equations polar-rp --language es --html polar.html
       dynamis equations five-bar --html five.html --q home --qd 1 -0.5
+      dynamis equations puma560-mdh --what kinematics --html puma.html
+      dynamis equations stanford --what kinematics --euler zyz --frame tool
+      dynamis equations scara --what kinematics --link link2 --point 0.1 0 0
 
     Args:
-        method: lagrange-euler, newton-euler or gibbs-appell.
+        what: dynamics or kinematics; left out, kinematics of a robot without masses.
+        method: Of dynamics: lagrange-euler, newton-euler or gibbs-appell.
+        link: Of kinematics: the link or frame that the Jacobian is of; the tool.
+        point: Of kinematics: a point in the frame of that link, or of the tool.
+        frame: Of kinematics: axes that the Jacobian is written in.
+        euler: Of kinematics: add the Jacobian of Euler angles, such as zyz, zyx or rpy.
+        letters: Of kinematics: lengths of a DH table as letters such as a2, d4.
         language: Of the text, English or Spanish (arms; closed loops are in English only).
         html: Write one self-contained HTML page.
         latex: Write LaTeX (the body of a document).
@@ -48,17 +62,16 @@ def run(
         qd: Joint velocities, rad/s or m/s.
         qdd: Joint accelerations, rad/s^2 or m/s^2.
     """
-    from ..equations.derivation.steps import METHODS, derivation
     from ..equations.render.html import write_page
     from ..equations.render.phrases import check_language
 
-    one_of(method, METHODS, f"method {method!r} does not exist")
     found = load(robot, run_xacro=run_xacro)
     check_language(found.model, language)
     state = None
     if any(x is not None for x in (q, qd, qdd)):
         state = tuple(tuple(row.tolist()) for row in _state(found, q, qd, qdd))
-    steps = derivation(found.model, method, state).translated(language)
+    options = {"link": link, "point": point, "frame": frame, "euler": euler, "letters": letters}
+    steps = _derived(found, what, method, state, options).translated(language)
     if html is not None:
         write_page(steps, html)
     for path, text in ((latex, steps.latex), (markdown, steps.markdown)):
@@ -70,6 +83,31 @@ def run(
         raw(steps.text())
     wrote(html, latex, markdown)
     return 0
+
+
+def _derived(
+    robot: Robot, what: str | None, method: str | None, state: tuple | None, options: dict[str, Any]
+) -> "Derivation":
+    """The steps of the dynamics by a method, or of the kinematics of a place."""
+    from ..equations.derivation.steps import METHODS, derivation
+    from ..equations.kinematics.derived import kinematic_derivation
+    from ..equations.kinematics.place import massless
+
+    if what is None:
+        what = "kinematics" if method is None and massless(robot.model) else "dynamics"
+    if what == "kinematics":
+        if method is not None:
+            raise OptionError(f"--method {method} is of the dynamics", "leave it out")
+        if (words := options.pop("point")) is not None:
+            options["point"] = tuple(listed(words, "3 numbers such as 0.1,0,0", "point"))
+        return kinematic_derivation(robot.model, state and state[:2], **options)
+    usual = {"link": None, "point": None, "frame": "base", "euler": None, "letters": True}
+    given = [name for name, x in options.items() if x != usual[name]]
+    if given:
+        raise OptionError(f"--{given[0]} is of the kinematics", "add --what kinematics")
+    method = method or "lagrange-euler"
+    one_of(method, METHODS, f"method {method!r} does not exist")
+    return derivation(robot.model, method, state)
 
 
 def _state(

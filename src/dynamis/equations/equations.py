@@ -28,16 +28,27 @@ from ..robot.variations import link_side
 from . import closed as forms
 from .closed import Closed
 from .elastic import ElasticForms, elastic_forms
+from .kinematics.place import massless, place
 from .recursion import QUANTITIES, Recursion, recursion, single
 from .scalars.polynomial import Polynomial, TooLongError
-from .scalars.scalars import coordinates, exactly, model_symbols, symbolic_chain
+from .scalars.scalars import (
+    EXACT,
+    Exact,
+    converted,
+    coordinates,
+    exactly,
+    model_symbols,
+    symbolic_chain,
+)
 from .scalars.simplify import readable, tidy
 from .show import html, joined, latex, line, lines, matrix_lines, text
 
 if TYPE_CHECKING:
     from .derivation.steps import Derivation
+    from .kinematics.equations import KinematicEquations
 
 STATE = ("q", "qd", "qdd")
+WHAT = ("dynamics", "kinematics")
 METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
 TERMS = {"M": 2, "C": 2, "g": 1, "tau": 1, "christoffel": 3, "friction": 1, "spring": 1, "load": 1}
 ELASTIC = "elastic joints: motors th (motor angle / gear), torques e of their gears; links, motors"
@@ -46,9 +57,20 @@ SIMPLIFIED = 1_500  # terms up to which a single term is simplified
 UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at all
 
 
-def equations(model: Model, method: str, gravity: str | None) -> "Equations":
-    """The equations of a model; `gravity` names a symbol that replaces the number 9.81."""
+def equations(
+    model: Model, method: str, gravity: str | None, what: str | None = None
+) -> "Equations":
+    """The equations of a model; `gravity` names a symbol that replaces the number 9.81.
+
+    `what` is "dynamics" or "kinematics"; None is kinematics where nothing has a mass.
+    """
     choice(method, "method", METHODS)
+    if what is not None:
+        choice(what, "what", WHAT)
+    if what == "kinematics" or (what is None and massless(model)):
+        from .kinematics.equations import KinematicEquations  # built on Equations
+
+        return KinematicEquations(model, method, gravity)
     if model.closures:
         from .mechanism import MechanismEquations  # built on Equations
 
@@ -103,13 +125,32 @@ class Equations:
         return self._kinematic(kinematics.fk)
 
     @cached_property
-    def jacobian(self) -> sp.Matrix:
-        """J of (v, w) = J qd of the tool in the reference frame, linear rows first, (6, n)."""
-        return self._kinematic(kinematics.jacobian)
+    def jacobian(self) -> "Jacobian":
+        """J of (v, w) = J qd of the tool in the reference frame, linear rows first, (6, n).
 
-    def _kinematic(self, algorithm: Callable[..., Any]) -> sp.Matrix:
-        rows = exactly(algorithm, self.chain, self.q)
+        jacobian(link=, frame=, point=): that of a link or frame by name, of a point in its frame
+        (in the tool's, without a link), in axes of the "base" or the "tool".
+        """
+        found = Jacobian(self._kinematic(kinematics.jacobian))
+        found.equations = self
+        return found
+
+    def _jacobian_of(self, link: str | None, frame: str, point: Any) -> sp.Matrix:
+        at = place(self.model, link, point, frame)
+        values = {name: Exact(symbol) for name, symbol in model_symbols(self.model).items()}
+        chosen = at.on(self.model, converted(self.chain, Exact), EXACT, values)
+        return self._kinematic(kinematics.jacobian, frame=frame, **chosen)
+
+    def _kinematic(self, algorithm: Callable[..., Any], **options: Any) -> sp.Matrix:
+        rows = exactly(algorithm, self.chain, self.q, **options)
         return sp.Matrix([[tidy(x, self._groups) for x in row] for row in rows])
+
+    @cached_property
+    def kinematics(self) -> "KinematicEquations":
+        """Kinematics derived: that of robot.equations(what="kinematics")."""
+        from .kinematics.equations import KinematicEquations  # built on Equations
+
+        return KinematicEquations(self.model, self.method)
 
     @cached_property
     def _groups(self) -> dict[Any, int]:
@@ -444,6 +485,24 @@ class Equations:
 
     def __repr__(self) -> str:
         return f"Equations({self.robot_name!r}, {self.method!r}, {counted(self.n, 'joint')})"
+
+
+class Jacobian(sp.Matrix):
+    """J of the tool, a SymPy matrix; called with a link, a point or axes, that of these."""
+
+    equations: Equations | None = None
+
+    @checked
+    def __call__(
+        self, link: str | None = None, frame: str = "base", point: Any = None
+    ) -> sp.Matrix:
+        """J of a link or frame by name, or of a point in its frame, linear rows first, (6, n)."""
+        if self.equations is None:
+            raise OptionError(
+                "this matrix was computed from a Jacobian and has no robot",
+                "call robot.equations().jacobian(link=..., point=...)",
+            )
+        return self.equations._jacobian_of(link, frame, point)
 
 
 def _label(name: str, indices: tuple[int, ...]) -> str:

@@ -8,7 +8,9 @@ from ..arguments import choice, is_word
 from ..errors import OptionError, did_you_mean, shown
 from ..model.chain import Chain
 from ..model.model import Model
+from ..model.quantity import Values
 from ..spatial.frames import compose, inverse, matrix
+from ..spatial.functions import MATH, Functions
 
 if TYPE_CHECKING:
     from . import Robot
@@ -62,9 +64,15 @@ def seen_from(calls: "Calls", frame: str, link: str | None) -> dict[str, Any]:
 
 def place_of(calls: "Calls", link: str | None) -> dict[str, Any]:
     """Tree index and offset of a named frame; nothing for the tool."""
+    return {} if link is None else place_in(calls.model, calls.chain, link, calls.model.values)
+
+
+def place_in(
+    model: Model, c: Chain, link: str | None, values: Values, fn: Functions = MATH
+) -> dict[str, Any]:
+    """Tree index and offset of a named frame (None: the tool), over the chain's scalars."""
     if link is None:
-        return {}
-    model, c = calls.model, calls.chain
+        return {"link": c.tip, "offset": c.tool}
     links = {name: (i, c.bodies[i].user) for i, name in enumerate(model.link_names)}
     frames = {frame.name: frame for frame in reversed(model.frames)}  # the first of a name
     base = (-1, c.base)
@@ -81,7 +89,7 @@ def place_of(calls: "Calls", link: str | None) -> dict[str, Any]:
         i, offset = place
     else:
         i, body = base if place.link is None else links[place.link]
-        offset = compose(body, place.pose.frame(model.values))
+        offset = compose(body, place.pose.frame(values, fn))
     return {"link": i, "offset": offset}
 
 

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from ..dynamics.gibbs_appell import GibbsAppell
     from ..dynamics.lagrange_euler import LagrangeEuler
     from ..equations.equations import Equations
+    from ..equations.kinematics.equations import KinematicEquations
     from ..ik.batch import PoseSolutions
     from ..ik.singularity import Singularity
     from ..ik.solve import Solutions
@@ -948,15 +949,30 @@ class Robot:
         call.__doc__ = f"Kernel {name!r} of robot {self.name!r}."
         return call
 
-    def equations(self, method: str = "lagrange-euler", gravity: str | None = None) -> "Equations":
+    @overload
+    def equations(
+        self, method: str = "lagrange-euler", gravity: str | None = None, *,
+        what: Literal["kinematics"],
+    ) -> "KinematicEquations": ...  # fmt: skip
+    @overload
+    def equations(
+        self, method: str = "lagrange-euler", gravity: str | None = None, *,
+        what: str | None = None,
+    ) -> "Equations": ...  # fmt: skip
+    def equations(
+        self, method: str = "lagrange-euler", gravity: str | None = None, *,
+        what: str | None = None,
+    ) -> "Equations":  # fmt: skip
         """The equations of motion in closed form: .M .C .g .tau (SymPy), .steps, .latex().
 
         `method` is "lagrange-euler", "newton-euler" or "gibbs-appell"; `gravity` names a symbol
-        that stands for the size of gravity.
+        that stands for the size of gravity. With what="kinematics", and of an arm that has no
+        masses by itself, the steps are those of the kinematics: frames, Jacobians, singularities,
+        statics, inverse kinematics by hand.
         """
         from ..equations.equations import equations
 
-        return equations(self.model, method, gravity)
+        return equations(self.model, method, gravity, what)
 
     def casadi(
         self,

@@ -235,7 +235,7 @@ TABLES = {
 }
 FRAMES = {
     "standard": r"{}^{i-1}A_{i} = R_z(\theta_i) \, T_z(d_i) \, T_x(a_i) \, R_x(\alpha_i)",
-    "modified": r"{}^{i-1}A_{i} = R_x(\alpha_{i}) \, T_x(a_{i}) \, R_z(\theta_i) \, T_z(d_i)",
+    "modified": r"{}^{i-1}A_{i} = R_x(\alpha_{i-1}) \, T_x(a_{i-1}) \, R_z(\theta_i) \, T_z(d_i)",
     "urdf": r"{}^{i-1}A_{i} = T(\mathit{xyz}) \, R(\mathit{rpy}) \, R_{\mathrm{axis}}(q_i)",
 }
 

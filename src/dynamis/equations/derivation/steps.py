@@ -125,6 +125,7 @@ class Derivation:
     state: DerivationState | None = None
     names: tuple[tuple[sp.Symbol, Any], ...] = ()  # what expressions use by name, in order
     language: str = "en"
+    inputs: tuple[tuple[sp.Symbol, float], ...] = ()  # free letters, and their usual values
 
     @cached_property
     def items(self) -> dict[str, Item]:
@@ -149,19 +150,23 @@ class Derivation:
     def evaluate(self, q: Any, qd: Any = None, qdd: Any = None, **values: float) -> dict[str, Any]:
         """Every expression as it is printed, at one state: numbers and arrays by plain name.
 
-        What is left out is 0. Symbols take the model's values, unless given here by name.
+        What is left out is 0. Symbols take the model's values, unless given here by name; so do the
+        letters that the steps leave free, such as forces in statics (0) and signs (1).
         """
         state = checked_state(
             self.model, [[0.0] * self.model.n if x is None else x for x in (q, qd, qdd)]
         )
         what = f"robot {self.model.name!r} has no symbol"
-        known_options(values, self.model.symbols, what)
-        own = {**self.model.values, **{k: number(x, k) for k, x in values.items()}}
+        free = {symbol.name: x for symbol, x in self.inputs}
+        known_options(values, (*self.model.symbols, *free), what)
+        own = {**self.model.values, **free, **{k: number(x, k) for k, x in values.items()}}
         missing = next((name for name in self.model.symbols if name not in own), None)
         if missing is not None:
             raise SymbolError(f"symbol {missing!r} has no value", f"evaluate(..., {missing}=1)")
         shapes, function = self._function
-        found = function(*(x for row in state for x in row), *(own[x] for x in self.model.symbols))
+        given = (own[x] for x in (*self.model.symbols, *free))
+        with np.errstate(invalid="ignore"):  # a root that is not real is NaN
+            found = function(*(x for row in state for x in row), *given)
         result, place = {}, 0
         for name, shape in shapes.items():
             size = int(np.prod(shape))
@@ -182,6 +187,7 @@ class Derivation:
                 entries += _entries(item.expression)
         symbols = [x for row in coordinates(self.model.n) for x in row]
         symbols += [sp.Symbol(name, real=True) for name in self.model.symbols]
+        symbols += [symbol for symbol, _ in self.inputs]
         own = {
             symbol: sp.Symbol(f"name{k}_", real=True) for k, (symbol, _) in enumerate(self.names)
         }
@@ -279,8 +285,8 @@ class DerivationPart:
         listed = {"listed": self.setting.listed} if done else {}
         self.numbers = [] if given is None else list(steps(numeric(model, *given, **listed)))
         self.whole = self.numbers or self.drafts
-        if not self.numbers and not done and _has_values(model):
-            rest = list(steps(numeric(model, *_some_state(model))))[len(self.drafts) :]
+        if not self.numbers and not done and has_values(model):
+            rest = list(steps(numeric(model, *some_state(model))))[len(self.drafts) :]
             more = (d._replace(text=f"{d.text} {TOO_LONG}".strip(), items=()) for d in rest)
             self.whole = [*self.drafts, *more]
         self.written = _writer(self.setting, self.letters)
@@ -300,7 +306,8 @@ class DerivationPart:
         return [(sp.Symbol(name, real=True), p.expression()) for name, p in found.items()]
 
 
-def _has_values(model: Model) -> bool:
+def has_values(model: Model) -> bool:
+    """Whether every symbol has a value."""
     return all(name in model.values for name in model.symbols)
 
 
@@ -492,9 +499,9 @@ def _check_step(
     model: Model, method: str, state: DerivationState | None, number: int, known: Structure | None
 ) -> list[Step]:
     """The torques of the steps next to those of `inverse_dynamics`, where there are numbers."""
-    if not _has_values(model):
+    if not has_values(model):
         return []
-    at = state or _some_state(model)
+    at = state or some_state(model)
     own = dict(enumerate(_tree_numbers(model, method, at)))
     if known is not None:
         drafts = loop_steps(numeric(bare(model), *at), [*own.values()], WAYS[method], known)
@@ -507,7 +514,7 @@ def _check_step(
     function, tau = _computed(model, at)
     joints, own = [*own], [*own.values()]
     worst = max(abs(a - b) for a, b in zip(own, tau, strict=True))
-    rows = ", ".join(f"{name} = {_row(row)}" for name, row in at._asdict().items())
+    rows = ", ".join(f"{name} = {row_text(row)}" for name, row in at._asdict().items())
     where = "at the state above" if state else f"at {rows}"
     text = (
         f"The torques of these steps, evaluated {where}, next to those that {function} "
@@ -531,7 +538,8 @@ def _computed(model: Model, at: DerivationState) -> tuple[str, Sequence[float]]:
     return "inverse_dynamics", projected.inverse_dynamics(c, *at, fn=MATH)
 
 
-def _some_state(model: Model) -> DerivationState:
+def some_state(model: Model) -> DerivationState:
+    """A state to compare numbers at, of a mechanism one that closes."""
     steps = (0.2, 0.15, -0.1)
     rows = [tuple(round(0.3 + step * k, 3) + 0.0 for k in range(model.n)) for step in steps]
     if not model.closures:
@@ -555,14 +563,15 @@ def checked_state(model: Model, state: Any, closed: bool = True) -> DerivationSt
         if values.shape != (model.n,):
             raise ShapeError(f"{name} has {counted(values.size, 'entry')}, {expected}")
         if not np.isfinite(values).all():
-            raise ShapeError(f"{name} is {_row(values.tolist())}, expected finite numbers")
+            raise ShapeError(f"{name} is {row_text(values.tolist())}, expected finite numbers")
         rows.append(tuple(values.tolist()))
     if model.closures and closed:
         refuse_open(Calls(model), dict(zip(("q", "qd", "qdd"), rows, strict=True)))
     return DerivationState(*rows)
 
 
-def _row(values: Sequence[float]) -> str:
+def row_text(values: Sequence[float]) -> str:
+    """(0.3, 0.5)"""
     return "(" + ", ".join(f"{x:g}" for x in values) + ")"
 
 

@@ -27,7 +27,7 @@ BASE_HEIGHT = "0.6em"  # of a letter with a dot: its power stands beside the dot
 INDEX = re.compile(r"^[\d,]+[xyz]?$")
 SPACES = {",": "0.17em", "quad": "1em", "qquad": "2em", " ": "0.3em", ";": "0.28em"}
 SUMS = ("+", "-", "=", "pm")
-WORDS = ("sin", "cos", "tan", "tanh", "exp", "max", "min", "log")
+WORDS = ("sin", "cos", "tan", "tanh", "exp", "max", "min", "log", "det")
 ACCENTS = {
     "dot": ("˙", "d"), "ddot": ("¨", "dd"), "tilde": ("~", "~"), "hat": ("^", "^"),
     "bar": ("¯", "bar"),

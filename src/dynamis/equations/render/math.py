@@ -99,6 +99,10 @@ class _Latex(LatexPrinter):
     def _print_sign(self, expr: Any, exp: Any = None) -> str:
         return rf"\operatorname{{sign}}\left({self._print(expr.args[0])}\right)"
 
+    def _print_atan2(self, expr: Any) -> str:
+        inside = ", ".join(self._print(x) for x in expr.args)
+        return rf"\operatorname{{atan2}}\left({inside}\right)"
+
     def _print_Max(self, expr: Any, exp: Any = None) -> str:
         inside = ", ".join(self._print(x) for x in expr.args)
         return rf"\max\left({inside}\right)"

@@ -16,13 +16,20 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("en", "es")
 PLACE = re.compile(r"\{(\w+)\}")
-INSIDE = {"where": "places"}  # what varies and is a phrase itself: the part of the table it is in
+NOUNS, ONE_SENTENCE = ("axis", "body"), "[^.]"
+INSIDE = dict.fromkeys(("where", *NOUNS), "places")  # what varies and is a phrase itself
+TABLES = ("derivation", "kinematics")
 
 
 @cache
 def table(language: str) -> dict[str, dict[str, str]]:
-    """The parts of a language's table."""
-    return tomllib.loads(templates.text(__package__, f"derivation.{language}.toml"))
+    """The parts of a language's tables."""
+    found: dict[str, dict[str, str]] = {}
+    for name in TABLES:
+        parts = tomllib.loads(templates.text(__package__, f"{name}.{language}.toml"))
+        for part, phrases in parts.items():
+            found.setdefault(part, {}).update(phrases)
+    return found
 
 
 @cache
@@ -35,7 +42,10 @@ def patterns(language: str, part: str) -> list[tuple[re.Pattern[str], str]]:
 
 def _pattern(english: str) -> str:
     pieces = PLACE.split(english)  # text, name, text, ...
-    inside = [re.escape(x) if k % 2 == 0 else f"(?P<{x}>.+?)" for k, x in enumerate(pieces)]
+    inside = [
+        re.escape(x) if k % 2 == 0 else f"(?P<{x}>{ONE_SENTENCE if x in NOUNS else '.'}+?)"
+        for k, x in enumerate(pieces)
+    ]
     return "".join(inside)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WIDEST = 100  # characters of a column or a sum; a wider one is printed entry by entry
 LAST_INDEX = re.compile(r"_\{([\d,]+)\}$")
+ENTRIES_ABOVE = ("D", "H", "C", "{}^{0}J", r"{}^{\mathrm{t}}J")
 Table = tuple[tuple[str, ...], ...]
 
 
@@ -31,7 +32,8 @@ class TextLayout(NamedTuple):
 
 def title(derivation: Any) -> str:
     """The heading of the whole page."""
-    return f"{derivation.model.name}: {derivation.method.title()}"
+    language = getattr(derivation, "language", "en")
+    return f"{derivation.model.name}: {phrase(derivation.method.title(), language, 'titles')}"
 
 
 def layout(step: "Step") -> TextLayout:
@@ -50,8 +52,8 @@ def layout(step: "Step") -> TextLayout:
 
 
 def _says_nothing(item: "Item") -> bool:
-    """m1 = m1; D, H or C whose entries stand above it and would be printed again one by one."""
-    if item.name in ("D", "H", "C") and item.expression is not None and is_wide(item.expression):
+    """m1 = m1; a matrix whose entries stand above it and would be printed again one by one."""
+    if item.name in ENTRIES_ABOVE and item.expression is not None and is_wide(item.expression):
         return True
     if item.value is not None or not isinstance(item.expression, sp.Symbol):
         return False

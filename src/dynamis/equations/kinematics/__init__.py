@@ -1,0 +1,1 @@
+"""Kinematics derived: frames, Jacobians, singularities, statics, inverse kinematics by hand."""

@@ -1,0 +1,575 @@
+"""Inverse kinematics by hand: the closed forms of the textbooks, step by step, where they fit.
+
+An arm is read as rows Rz(theta) Tz(d) Tx(a) Rx(alpha) between a base and an end, whatever its
+table's convention. Two joints in a plane (`_turning_pair`, `_sliding_pair`) reach a point of that
+plane; a joint across the plane turns it (`_waist`); a spherical wrist turns what it carries, so
+that its centre is reached first (Pieper 1968).
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from ...arguments import checked, known_options, number, strict
+from ...compile.arrays import numbers
+from ...errors import ModelError, ShapeError, SymbolError, shown
+from ...ik.target import rigid
+from ...model.dh.convert import to_dh
+from ...model.model import Model
+from ...model.pose import Pose
+from ...model.quantity import resolve
+from ...spatial.frames import Frame, matrix
+from ..derivation.steps import Item, Step
+from ..render.math import symbol_latex
+from ..scalars.scalars import EXACT, Exact, mapped, plain
+from ..scalars.simplify import tidy
+
+QUARTER = math.pi / 2
+NEARLY = 1e-9  # of a quarter turn, and of lengths in metres
+INSIDE = 1e-12  # below 0 by this a square is 0 to rounding
+
+
+class Row(NamedTuple):
+    """One joint: Rz(theta) Tz(d) Tx(a) Rx(turn pi/2), the variable in theta or d."""
+
+    kind: str
+    offset: Any
+    theta: Any  # of a prismatic joint
+    d: Any
+    a: Any
+    turn: int | None  # quarter turns; None: another angle
+
+
+@strict
+@dataclass
+class HandInverse:
+    """Closed-form inverse kinematics: steps, names in order, signs of the branches."""
+
+    model: Model
+    steps: list[tuple[str, str, list[Item]]] = field(default_factory=list)  # title, text, items
+    names: list[tuple[sp.Symbol, Any]] = field(default_factory=list)
+    signs: list[sp.Symbol] = field(default_factory=list)
+    joints: dict[int, sp.Symbol] = field(default_factory=dict)
+    reach: list[tuple[str, Any]] = field(default_factory=list)  # names and expressions
+    needs: str = "pose"  # or "position"
+
+    # -- written --------------------------------------------------------------------------------
+
+    def step(self, title: str, text: str) -> None:
+        """Begin a step."""
+        self.steps.append((title, text, []))
+
+    def let(self, name: str, value: Any) -> sp.Symbol:
+        """An equation `name = value` of the present step; what follows may use the name."""
+        symbol = self._free(name)
+        self._write(symbol, symbol_latex(symbol.name), value)
+        return symbol
+
+    def _free(self, name: str) -> sp.Symbol:
+        """A letter that the model does not use itself."""
+        while name in self.model.symbols:
+            name += "_h"
+        return sp.Symbol(name, real=True)
+
+    def _write(self, symbol: sp.Symbol, latex: str, value: Any) -> None:
+        self.steps[-1][2].append(Item(latex, sp.sympify(value)))
+        self.names.append((symbol, sp.sympify(value)))
+
+    def sign(self, name: str) -> sp.Symbol:
+        """A sign that is free: +1 or -1."""
+        self.signs.append(self._free(name))
+        return self.signs[-1]
+
+    def joint(self, k: int, value: Any) -> sp.Symbol:
+        """q of a joint; another symbol than the coordinate, printed alike."""
+        symbol = sp.Symbol(f"q{k + 1}", extended_real=True)
+        self._write(symbol, f"q_{{{k + 1}}}", value)
+        self.joints[k] = symbol
+        return symbol
+
+    def derived(self, first: int, T: Any = None) -> list[Step]:
+        """The steps, numbered; with a pose and all signs +1, numbers beside them."""
+        known = {} if T is None else self.at_pose(T)
+        found = []
+        letters = ", ".join(s.name for s in self.signs)
+        signs = f" Every choice of the signs {letters} = +1, -1 is a solution."
+        for k, (title, text, items) in enumerate(self.steps):
+            more = signs if k == len(self.steps) - 1 else ""
+            values = tuple(replace(x, value=known.get(x.name)) for x in items)
+            found.append(Step(first + k, title, text + more, (), values))
+        return found
+
+    def at_pose(self, T: Any) -> dict[str, float]:
+        """Every equation by its LaTeX name, at a pose of the tool, all signs +1."""
+        known = {s: float(T[i][j]) for s, (i, j) in target_names()}
+        known |= dict.fromkeys(self.signs, 1.0)
+        known |= {sp.Symbol(x, real=True): v for x, v in self.model.values.items()}
+        found: dict[str, float] = {}
+        items = [item for _, _, items in self.steps for item in items]
+        for (symbol, x), item in zip(self.names, items, strict=True):
+            value = complex(sp.N(x.xreplace(known)))
+            real = value.imag**2 <= INSIDE
+            known[symbol] = found[item.name] = value.real if real else math.nan
+        return found
+
+    # -- computed -------------------------------------------------------------------------------
+
+    @checked
+    def solve(self, T: Any, **values: float) -> np.ndarray:
+        """Positions of the joints that put the tool at a pose (4, 4), one row per real branch.
+
+        Symbols take the model's values, unless given here by name.
+        """
+        pose = _pose(T)
+        what = f"robot {self.model.name!r} has no symbol"
+        known_options(values, self.model.symbols, what)
+        known = {**self.model.values, **{name: number(x, name) for name, x in values.items()}}
+        missing = next((x for x in self.model.symbols if x not in known), None)
+        if missing is not None:
+            raise SymbolError(f"symbol {missing!r} has no value", f"solve(T, {missing}=1)")
+        symbols = [sp.Symbol(x, real=True) for x in self.model.symbols]
+        targets = [s for s, _ in target_names()]
+        arguments = [*targets, *self.signs, *symbols]
+        names = [(s, x) for s, x in self.names if s not in targets]
+        own = {s: sp.Symbol(f"name{k}_", real=True) for k, (s, _) in enumerate(names)}
+        steps = [(own[s], x.xreplace(own)) for s, x in names]
+        shared: Any = lambda _: (steps, [own[self.joints[k]] for k in range(self.model.n)])  # noqa: E731
+        whole = [self.joints[k] for k in range(self.model.n)]
+        own_root = [{"sqrt": _root}, "numpy"]
+        function = sp.lambdify(arguments, whole, own_root, cse=shared)
+        at = [float(pose[i, j]) for _, (i, j) in target_names()]
+        found: list[np.ndarray] = []
+        for signs in product((1.0, -1.0), repeat=len(self.signs)):
+            with np.errstate(invalid="ignore", divide="ignore"):
+                q = np.array(function(*at, *signs, *(known[s.name] for s in symbols)), float)
+            if np.isfinite(q).all() and not any(np.allclose(q, x, atol=1e-9) for x in found):
+                turning = np.array([x == "revolute" for x in self.model.joint_kinds])
+                q = np.where(turning, np.pi - (np.pi - q) % (2 * np.pi), q)
+                found.append(q)
+        return np.array(found).reshape(-1, self.model.n)
+
+
+def _pose(T: Any) -> np.ndarray:
+    """A checked pose."""
+    expected = "expected one 4x4 pose of finite numbers"
+    array = numbers(T, "T", expected)
+    if array.shape != (4, 4) or not np.isfinite(array).all():
+        raise ShapeError(f"T is {shown(T)}, {expected}")
+    return rigid(array)
+
+
+def _root(x: Any) -> Any:
+    """A square root; of rounding below zero it is 0."""
+    return np.sqrt(0.0 if -INSIDE < x < 0.0 else x)
+
+
+def target_names() -> list[tuple[sp.Symbol, tuple[int, int]]]:
+    """Letters of the entries of the pose that is asked for."""
+    turns = [(f"r{i + 1}{j + 1}", (i, j)) for i in range(3) for j in range(3)]
+    places = [(f"p_{x}", (i, 3)) for i, x in enumerate("xyz")]
+    return [(sp.Symbol(name, real=True), at) for name, at in (*turns, *places)]
+
+
+# -- an arm as rows ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Base, rows and end of an arm over SymPy."""
+
+    model: Model
+    base: Any
+    rows: tuple[Row, ...]
+    end: Any
+
+    @property
+    def kinds(self) -> str:
+        """RRP and the like."""
+        return "".join(row.kind[0].upper() for row in self.rows)
+
+    def turns(self, *places: int) -> tuple[int | None, ...]:
+        """Quarter turns between the axes of joints."""
+        return tuple(self.rows[k].turn for k in places)
+
+
+def arm_rows(model: Model) -> Rows | None:
+    """The arm as rows; None where joints follow others or branch."""
+    if any(link.mimic is not None for link in model.links) or model.is_tree:
+        return None
+    if model.tip != len(model.links) - 1:
+        return None
+    if model.convention == "urdf":
+        try:
+            model = to_dh(model, "standard")
+        except ModelError:
+            return None
+    values = {x: Exact(sp.Symbol(x, real=True)) for x in model.symbols}
+
+    def exact(x: Any) -> Any:
+        return sp.sympify(plain(resolve(x, values, EXACT)))
+
+    def angle(x: Any) -> Any:
+        twelfths = round(12 * x / math.pi) if isinstance(x, (int, float)) else None
+        if twelfths is None or abs(x - twelfths * math.pi / 12) > NEARLY:
+            return exact(x)
+        return sp.Rational(twelfths, 12) * sp.pi
+
+    def pose_matrix(T: Pose) -> Any:
+        frame: Frame = T.frame(values, EXACT)
+        return sp.Matrix(mapped(matrix(frame), plain))
+
+    modified = model.convention == "modified"
+    base, end = pose_matrix(model.base), pose_matrix(model.tool)
+    links = model.links
+    after = [(x.a, x.alpha) for x in links]
+    if modified:
+        first, *others = after
+        after = [*others, (0.0, 0.0)]
+        base = base * _turned(exact(first[0]), first[1])
+    else:
+        last = after[-1]
+        after[-1] = (0.0, 0.0)
+        end = _turned(exact(last[0]), last[1]) * end
+    rows = []
+    for x, (a, alpha) in zip(links, after, strict=True):
+        offset = angle(x.offset) if x.joint == "revolute" else exact(x.offset)
+        rows.append(Row(x.joint, offset, angle(x.theta), exact(x.d), exact(a), quarter(alpha)))
+    return Rows(model, base, tuple(rows), end)
+
+
+def quarter(alpha: Any) -> int | None:
+    """Quarter turns of an angle, -1 to 2; None where it is another."""
+    if not isinstance(alpha, (int, float)):
+        return None
+    k = round(alpha / QUARTER)
+    return None if abs(alpha - k * QUARTER) > NEARLY else (k + 1) % 4 - 1
+
+
+def _turned(a: Any, alpha: Any) -> Any:
+    """Tx(a) Rx(alpha)"""
+    k = quarter(alpha)
+    if k is None:
+        c, s = (plain(x) for x in (EXACT.cos(Exact(alpha)), EXACT.sin(Exact(alpha))))
+    else:
+        c, s = sp.Integer((1, 0, -1, 0)[k % 4]), sp.Integer((0, 1, 0, -1)[k % 4])
+    return sp.Matrix([[1, 0, 0, a], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])
+
+
+def _along(row: Row, turn: Any = 0) -> Any:
+    """Rz of the constant angle of a prismatic joint (given its cosine and sine) and Tz(d)."""
+    c, s = (sp.cos(turn), sp.sin(turn)) if turn else (sp.Integer(1), sp.Integer(0))
+    d = row.d if row.kind == "revolute" else sp.Integer(0)
+    return sp.Matrix([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, d], [0, 0, 0, 1]])
+
+
+# -- which form fits ---------------------------------------------------------------------------
+
+
+def hand_inverse(model: Model) -> HandInverse | None:
+    """The closed form of an arm's table, or None."""
+    arm = arm_rows(model)
+    if arm is None:
+        return None
+    for form in (_planar, _scara, _spatial, _wrist):
+        found = form(arm)
+        if found is not None:
+            return found
+    return None
+
+
+def _begin(arm: Rows, position: bool) -> HandInverse:
+    found = HandInverse(arm.model, needs="position" if position else "pose")
+    return found
+
+
+def _goal(h: HandInverse, arm: Rows, carried: Any) -> list[Any]:
+    """The point to be reached in the frame of the first joint, by letters if it takes any.
+
+    `carried` is the way from the point to the tool's origin, in axes of the tool.
+    """
+    p: Any = sp.Matrix([sp.Symbol(f"p_{x}", real=True) for x in "xyz"])
+    R = sp.Matrix(3, 3, lambda i, j: sp.Symbol(f"r{i + 1}{j + 1}", real=True))
+    w = p - R * carried
+    if arm.base != sp.eye(4):
+        w = arm.base[:3, :3].T * (w - arm.base[:3, 3])
+    if w == p:
+        title, text, items = h.steps[-1]
+        h.steps[-1] = title, f"{text} {ITSELF}", items
+        return list(p)
+    return [h.let(f"w_{x}", sp.expand(e)) for x, e in zip("xyz", w, strict=True)]
+
+
+def _turn_goal(h: HandInverse, arm: Rows) -> Any:
+    """Rotation that the joints have to give: base and end taken off."""
+    R = sp.Matrix(3, 3, lambda i, j: sp.Symbol(f"r{i + 1}{j + 1}", real=True))
+    return arm.base[:3, :3].T * R * arm.end[:3, :3].T
+
+
+def _planar(arm: Rows) -> HandInverse | None:
+    """Two joints in a plane, or three of them with the direction of the tool."""
+    kinds, n = arm.kinds, len(arm.rows)
+    if kinds == "RR" and arm.turns(0) == (0,):
+        h = _begin(arm, True)
+        h.step("Inverse kinematics: the point", POINT)
+        w = _goal(h, arm, sp.zeros(3, 1))
+        end = arm.end[:3, 3]
+        _turning_pair(h, arm, 0, w[0], w[1], (end[0], end[1]))
+        return h
+    if kinds == "RP" and arm.turns(0) in ((1,), (-1,)):
+        h = _begin(arm, True)
+        h.step("Inverse kinematics: the point", POINT)
+        w = _goal(h, arm, sp.zeros(3, 1))
+        end = _along(arm.rows[1], arm.rows[1].theta) * arm.end
+        return h if _sliding_pair(h, arm, 0, w[0], w[1], end[:3, 3]) else None
+    if kinds == "RRR" and n == 3 and arm.turns(0, 1) == (0, 0):
+        h = _begin(arm, False)
+        h.step("Inverse kinematics: the direction", DIRECTION)
+        R = _turn_goal(h, arm)
+        phi = h.let("phi_e", sp.atan2(R[1, 0], R[0, 0]))
+        end = arm.end[:3, 3]
+        carried = arm.end[:3, :3].T * end
+        h.step("Inverse kinematics: the last axis", LAST_AXIS)
+        w = _goal(h, arm, carried)
+        _turning_pair(h, arm, 0, w[0], w[1], (arm.rows[1].a, sp.Integer(0)))
+        q1, q2 = h.joints[0], h.joints[1]
+        offsets = sum((arm.rows[k].offset for k in range(3)), sp.Integer(0))
+        h.joint(2, phi - q1 - q2 - offsets)
+        lengths = [sp.Abs(arm.rows[0].a), sp.Abs(arm.rows[1].a), sp.sqrt(end[0] ** 2 + end[1] ** 2)]
+        h.reach = _three_bars(lengths)
+        return h
+    return None
+
+
+def _three_bars(lengths: list[Any]) -> list[tuple[str, Any]]:
+    longest = sp.Max(*lengths)
+    total = sp.Add(*lengths)
+    return [(r"r_{\max}", total), (r"r_{\min}", sp.Max(0, 2 * longest - total))]
+
+
+def _scara(arm: Rows) -> HandInverse | None:
+    """Two joints in a plane, a slide across it, and a turn of the tool."""
+    kinds, n = arm.kinds, len(arm.rows)
+    if kinds not in ("RRP", "RRPR") or arm.turns(0)[0] != 0 or arm.turns(1)[0] not in (0, 2):
+        return None
+    if n == 4 and arm.turns(2)[0] not in (0, 2):
+        return None
+    h = _begin(arm, n == 3)
+    h.step("Inverse kinematics: the point", POINT)
+    flip = sp.Integer(1 if arm.rows[1].turn == 0 else -1)
+    slide = arm.rows[2]
+    inner = _along(slide, slide.theta) * _turned(slide.a, (slide.turn or 0) * QUARTER)
+    if n == 3:
+        whole, carried = inner * arm.end, sp.zeros(3, 1)
+        last = whole[:3, 3]
+    else:
+        whole = inner * _along(arm.rows[3]) * arm.end
+        carried = arm.end[:3, :3].T * sp.Matrix([arm.end[0, 3], arm.end[1, 3], 0])
+        last = (inner * _along(arm.rows[3]))[:3, 3] + inner[:3, :3] * sp.Matrix(
+            [0, 0, arm.end[2, 3]]
+        )
+    w = _goal(h, arm, carried)
+    _turning_pair(h, arm, 0, w[0], w[1], (arm.rows[1].a + last[0], flip * last[1]))
+    h.step("Inverse kinematics: the slide", SLIDE)
+    height = arm.rows[0].d + arm.rows[1].d
+    h.joint(2, sp.expand(flip * (w[2] - height) - last[2] - slide.offset))
+    if n == 4:
+        h.step("Inverse kinematics: the turn of the tool", TURN)
+        R = _turn_goal(h, arm)
+        phi = h.let("phi_e", sp.atan2(R[1, 0], R[0, 0]))
+        more = flip * (-1 if slide.turn == 2 else 1)
+        before = h.joints[0] + arm.rows[0].offset + h.joints[1] + arm.rows[1].offset
+        rest = phi - before - flip * slide.theta
+        h.joint(3, more * rest - arm.rows[3].offset)
+    return h
+
+
+def _spatial(arm: Rows) -> HandInverse | None:
+    """Three joints that carry a point: a waist, and two joints in a plane."""
+    if len(arm.rows) != 3:
+        return None
+    end = arm.end[:3, 3]
+    h = _begin(arm, True)
+    h.step("Inverse kinematics: the point", POINT)
+    w = _goal(h, arm, sp.zeros(3, 1))
+    return h if _waist(h, arm, w, end) else None
+
+
+def _wrist(arm: Rows) -> HandInverse | None:
+    """Six joints whose last three axes meet in one point."""
+    if arm.kinds[3:] != "RRR" or len(arm.rows) != 6:
+        return None
+    r3, r4, r5 = arm.rows[3], arm.rows[4], arm.rows[5]
+    meet = r3.a == 0 and r4.a == 0 and r4.d == 0
+    if not meet or arm.rows[3].turn not in (1, -1) or arm.rows[4].turn not in (1, -1):
+        return None
+    e4, e5 = int(r3.turn or 0), int(r4.turn or 0)
+    if arm.rows[2].turn is None:
+        return None
+    h = _begin(arm, False)
+    h.step("Inverse kinematics: the centre of the wrist", CENTRE)
+    tip = arm.end[:3, 3] + sp.Matrix([0, 0, r5.d])
+    w = _goal(h, arm, arm.end[:3, :3].T * tip)
+    after = _turned(arm.rows[2].a, arm.rows[2].turn * QUARTER)
+    centre: Any = after * sp.Matrix([0, 0, r3.d, 1])
+    if not _waist(h, arm, w, centre[:3, :]):
+        return None
+    _wrist_turns(h, arm, e4, e5)
+    return h
+
+
+def _waist(h: HandInverse, arm: Rows, w: list[Any], point: Any) -> bool:
+    """q1 from the view from above, then the two joints in the plane it turns.
+
+    `point` is in the frame after the motion of joint 3 (a = d = 0 there).
+    """
+    r1, r2, r3 = arm.rows[:3]
+    if r1.kind != "revolute" or r2.kind != "revolute" or r1.turn not in (1, -1):
+        return False
+    e1 = int(r1.turn)
+    if r3.kind == "revolute":
+        if r2.turn != 0:
+            return False
+        across = r2.d + r3.d + point[2]
+    else:
+        if r2.turn not in (1, -1):
+            return False
+        c, s = sp.cos(r3.theta), sp.sin(r3.theta)
+        along_y = s * point[0] + c * point[1]
+        across = r2.d + int(r2.turn) * along_y
+        point = sp.Matrix([c * point[0] - s * point[1], along_y, point[2]])
+    h.step("Inverse kinematics: the first joint", WAIST)
+    side = h.sign("sigma1")
+    c_offset = r1.offset
+    if across == 0:
+        value = sp.atan2(side * w[1], side * w[0]) - c_offset
+        q1 = h.joint(0, value)
+        r = h.let("r", side * sp.sqrt(w[0] ** 2 + w[1] ** 2))
+    else:
+        r = h.let("r", side * sp.sqrt(w[0] ** 2 + w[1] ** 2 - across**2))
+        q1 = h.joint(0, sp.atan2(w[1], w[0]) - sp.atan2(-e1 * across, r) - c_offset)
+    del q1
+    u = h.let("u", r - r1.a) if r1.a != 0 else r
+    v = w[2] - r1.d
+    if e1 * v != w[2]:
+        v = h.let("v", e1 * v)
+    if r3.kind == "revolute":
+        _turning_pair(h, arm, 1, u, v, (point[0], point[1]))
+        return True
+    return _sliding_pair(h, arm, 1, u, v, point)
+
+
+def _turning_pair(
+    h: HandInverse, arm: Rows, i: int, X: Any, Y: Any, point: tuple[Any, Any]
+) -> None:
+    """Joints i and i + 1 about parallel axes: the triangle of two bars and the way to the point."""
+    h.step("Inverse kinematics: two joints in a plane", TRIANGLE)
+    a = arm.rows[i].a
+    x, y = (sp.sympify(e) for e in point)
+    elbow = h.sign(f"sigma{i + 2}")
+    if y == 0:
+        b, delta = x, sp.Integer(0)
+    elif x == 0:
+        b, delta = y, sp.pi / 2
+    else:
+        b = h.let("b", sp.sqrt(x**2 + y**2))
+        delta = h.let("delta", sp.atan2(y, x))
+    bar = sp.sqrt(x**2 + y**2)
+    k = i + 2
+    C = h.let(f"C{k}", (X**2 + Y**2 - a**2 - b**2) / (2 * a * b))
+    S = h.let(f"S{k}", elbow * sp.sqrt(1 - C**2))
+    h.joint(i + 1, sp.atan2(S, C) - delta - arm.rows[i + 1].offset)
+    h.joint(i, sp.atan2(Y, X) - sp.atan2(b * S, a + b * C) - arm.rows[i].offset)
+    h.reach = [
+        (r"r_{\max}", sp.Abs(a) + bar),
+        (r"r_{\min}", sp.Abs(sp.Abs(a) - bar)),
+    ]
+
+
+def _sliding_pair(h: HandInverse, arm: Rows, i: int, X: Any, Y: Any, point: Any) -> bool:
+    """Joint i turns, joint i + 1 slides across its axis."""
+    h.step("Inverse kinematics: a turn and a slide", SLIDER)
+    row, slide = arm.rows[i], arm.rows[i + 1]
+    e = int(row.turn or 0)
+    beside = row.a + point[0]
+    sign = h.sign(f"sigma{i + 2}")
+    s = h.let("s", sign * sp.sqrt(X**2 + Y**2 - beside**2))
+    h.joint(i, sp.atan2(Y, X) - sp.atan2(-e * s, beside) - row.offset)
+    h.joint(i + 1, s - point[2] - slide.offset)
+    h.reach = [(r"r_{\min}", sp.Abs(beside))] if beside != 0 else []
+    return True
+
+
+def _wrist_turns(h: HandInverse, arm: Rows, e4: int, e5: int) -> None:
+    """q4, q5, q6 from the rotation that is left."""
+    h.step("Inverse kinematics: the rotation left to the wrist", LEFT)
+    G = _turn_goal(h, arm)
+    letters = G
+    if not all(e.is_Symbol or (-e).is_Symbol for e in G):
+        letters = sp.Matrix(3, 3, lambda i, j: h.let(f"g{i + 1}{j + 1}", sp.expand(G[i, j])))
+    R: Any = sp.eye(3)
+    angles = []
+    for k, row in enumerate(arm.rows[:3]):
+        angle = h.joints[k] if row.kind == "revolute" else sp.Integer(0)
+        offset = row.offset if row.kind == "revolute" else row.theta
+        if row.kind == "revolute":
+            angles.append(angle)
+        R = R * _rotation(angle, offset) * _turned(sp.Integer(0), (row.turn or 0) * QUARTER)[:3, :3]
+    parallel = {angles[0]: 0} | dict.fromkeys(angles[1:], 1)
+    R = R.applyfunc(lambda e: tidy(e, parallel))
+    N = {}
+    for i, j in ((0, 2), (1, 2), (2, 2), (2, 0), (2, 1)):
+        total = sp.Add(*(R[k, i] * letters[k, j] for k in range(3)))
+        N[i, j] = h.let(f"n{i + 1}{j + 1}", total)
+    h.step("Inverse kinematics: the wrist", WRIST)
+    flip = h.sign("sigma5")
+    S = h.let("S5", flip * sp.sqrt(N[0, 2] ** 2 + N[1, 2] ** 2))
+    h.joint(4, sp.atan2(S, -e4 * e5 * N[2, 2]) - arm.rows[4].offset)
+    h.joint(3, sp.atan2(e5 * flip * N[1, 2], e5 * flip * N[0, 2]) - arm.rows[3].offset)
+    h.joint(5, sp.atan2(-e4 * flip * N[2, 1], e4 * flip * N[2, 0]) - arm.rows[5].offset)
+
+
+def _rotation(angle: Any, offset: Any) -> Any:
+    """Rz(angle + offset), the offset's cosine and sine exact."""
+    c, s = (plain(f(Exact(offset))) for f in (EXACT.cos, EXACT.sin))
+    a, b = (sp.cos(angle), sp.sin(angle)) if angle != 0 else (sp.Integer(1), sp.Integer(0))
+    C, S = sp.expand(a * c - b * s), sp.expand(b * c + a * s)
+    return sp.Matrix([[C, -S, 0], [S, C, 0], [0, 0, 1]])
+
+
+GIVEN = "Given the pose T of the tool, with origin p and rotation r, the joints are looked for."
+ITSELF = "Here it is p itself."
+POINT = f"{GIVEN} The point w that they have to reach is p, seen from the first joint."
+DIRECTION = f"{GIVEN} The angles of all three add up to the direction of the tool."
+LAST_AXIS = "The axis of the last joint lies behind the tool, in the point w."
+SLIDE = "The slide moves the point across the plane by itself."
+TURN = "What is left of the rotation is the turn of the last joint."
+CENTRE = (
+    f"{GIVEN} The last three axes meet in the centre w of the wrist, which they do not move: it "
+    "lies behind the tool, and the first three joints carry it there."
+)
+WAIST = (
+    "The first joint turns the plane of the next two until it holds the point: r is the distance "
+    "from its axis in that plane, with the sign of an arm that reaches forwards or over its back. "
+    "From the second axis on the point is at u (or r) and v."
+)
+TRIANGLE = (
+    "Two bars and the way to the point make a triangle; the law of cosines gives its angle at the "
+    "elbow, the sign says on which side the elbow is."
+)
+SLIDER = (
+    "The slide is as long as the way to the point, less what lies beside it; the sign says which "
+    "way it points."
+)
+LEFT = (
+    "The rotation that the first three joints leave to the wrist: n = R^T r, where R is the "
+    "rotation of all that comes before the angle of joint 4."
+)
+WRIST = (
+    "Three axes through one point are Euler angles of that rotation; the sign turns the wrist "
+    "over. Where n13 and n23 are both zero the wrist is singular and only a sum of two angles "
+    "counts."
+)
