@@ -35,6 +35,7 @@ from .scalars.simplify import readable, tidy
 from .show import html, joined, latex, line, lines, matrix_lines, text
 
 if TYPE_CHECKING:
+    from ..dynamics.formulations.observation import ObservationMatrix
     from .derivation.steps import Derivation
 
 STATE = ("q", "qd", "qdd")
@@ -234,6 +235,17 @@ class Equations:
             raise OptionError(
                 f"the {kind} energy of {self.robot_name!r} is too long to write out", instead
             ) from None
+
+    @cached_property
+    def observation_matrix(self) -> "ObservationMatrix":
+        """W and Phi of tau = W Phi and the blocks of W, as SymPy matrices (document 003).
+
+        .A .eta .B1 .delta .B2 .a .D .AB .W_l .W_f .W, .Phi_l .Phi_f .Phi with .names, and .G:
+        those of `Robot.observation_matrix`.
+        """
+        from .blocks import observation_matrix
+
+        return observation_matrix(self.model)
 
     # -- elastic joints -------------------------------------------------------------------------
 
