@@ -481,6 +481,7 @@ VALID: dict[str, Callable[[], Any]] = {
     **{f"Study.{x}.measure": lambda: "rms_error" for x in STUDIED},
     "plots.plot_hysteresis.estimate": estimate,
     "plots.plot_response.estimate": elastic_estimate,
+    "plots.plot_validation.check": lambda: estimate().training[0],
     "plots.plot_study.study": study,
     "plots.plot_study.measure": lambda: "rms_error",
     "Distribution.heights.edges": lambda: [0.0, 0.5, 1.0],
@@ -734,6 +735,7 @@ SLOW = (
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),
     *("plots.plot_hysteresis", "plots.plot_response", "Estimate.plot_hysteresis"),
+    *("plots.plot_validation", "Validation.plot"),
     *("plots.plot_run", "Run.plot", "Excitation.plot", "Robot.equations", "Robot.plot"),
 )
 FEW, SOME = 3, 16  # values that a parameter of a slow and of any other callable gets in the tests
