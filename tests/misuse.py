@@ -304,6 +304,7 @@ STUDIED = (
 )
 
 # valid values by the parameter's name; of one callable: "callable.parameter"
+COORDINATES = ("cylindrical", "spherical", "homogeneous")
 VALID: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("q", "qd", "qdd", "tau", "q0", "q1", "torque"), lambda: [0.1, 0.2]),
     **dict.fromkeys(("qddd", "qdddd", "motor", "motor_rate"), lambda: [0.1, 0.2]),
@@ -358,6 +359,13 @@ VALID: dict[str, Callable[[], Any]] = {
     "y": lambda: np.linspace(0.0, 1.0, 20),
     # of one callable
     **{f"transforms.{f}.a": lambda: 0.3 for f in ("dh", "dh_inverse")},
+    **{f"transforms.from_{f}.r": lambda: 0.3 for f in ("polar", "cylindrical", "spherical")},
+    **{f"transforms.to_{f}.p": lambda: (0.1, 0.2, 0.3) for f in COORDINATES},
+    **dict.fromkeys(
+        ("transforms.from_cylindrical.z", "transforms.from_spherical.phi"), lambda: 0.3
+    ),
+    "transforms.to_polar.p": lambda: (0.1, 0.2),
+    "transforms.from_homogeneous.h": lambda: (0.1, 0.2, 0.3, 1.0),
     "Derivation.__getitem__.name": lambda: "tau1",
     "Derivation.html.path": lambda: "page.html",
     "Derivation.translated.language": lambda: "es",

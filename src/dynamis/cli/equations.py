@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def run(
     robot: RobotName, *, method: Word = "lagrange-euler",
-    language: Literal["en", "es"] = "en",
+    language: Literal["en", "es"] = "en", gravity: str | None = None,
     html: Path | None = None, latex: Path | None = None, markdown: Path | None = None,
     q: Place = None, qd: Numbers = None, qdd: Numbers = None,
     run_xacro: RunXacro = False, json: Json = False,
@@ -26,7 +26,7 @@ def run(
 
     Printed as text unless an output file is given. With a state (--q, --qd, --qdd; those not given
     are zero) numeric values are added to the symbols. Mechanisms with closures are derived by
-    Lagrange multipliers (lagrange-euler, newton-euler) or in the projected form (gibbs-appell);
+    Lagrange multipliers, or in the projected form (gibbs-appell);
     their velocities and accelerations may be those of the drives alone.
 
     For example:
@@ -35,12 +35,14 @@ def run(
       dynamis equations polar-rp --html polar.html --q 0.3 0.8 --qd 0.5 0.2
       dynamis equations puma560 --method newton-euler --html puma.html
       dynamis equations arm.toml --method gibbs-appell --latex arm.tex
+      dynamis equations planar-2link --method kane --gravity g
       dynamis equations polar-rp --language es --html polar.html
       dynamis equations five-bar --html five.html --q home --qd 1 -0.5
 
     Args:
-        method: lagrange-euler, newton-euler or gibbs-appell.
+        method: lagrange-euler, newton-euler, gibbs-appell or kane.
         language: Of the text, English or Spanish (arms; closed loops are in English only).
+        gravity: A letter for the size of gravity, such as g, in every step.
         html: Write one self-contained HTML page.
         latex: Write LaTeX (the body of a document).
         markdown: Write Markdown with LaTeX formulas.
@@ -58,7 +60,8 @@ def run(
     state = None
     if any(x is not None for x in (q, qd, qdd)):
         state = tuple(tuple(row.tolist()) for row in _state(found, q, qd, qdd))
-    steps = derivation(found.model, method, state).translated(language)
+    model = found.model if gravity is None else found.equations(method, gravity).model
+    steps = derivation(model, method, state).translated(language)
     if html is not None:
         write_page(steps, html)
     for path, text in ((latex, steps.latex), (markdown, steps.markdown)):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .derivation.steps import Derivation
 
 STATE = ("q", "qd", "qdd")
-METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
+METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell", "kane")
 TERMS = {"M": 2, "C": 2, "g": 1, "tau": 1, "christoffel": 3, "friction": 1, "spring": 1, "load": 1}
 ELASTIC = "elastic joints: motors th (motor angle / gear), torques e of their gears; links, motors"
 TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds

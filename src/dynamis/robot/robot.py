@@ -761,6 +761,7 @@ class Robot:
     def lagrange_euler(self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike") -> "LagrangeEuler":
         """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays.
 
+        .D_traces and .h_traces are the matrices whose traces are summed in D and h.
         Of the links alone: no friction, no rotors. Of a mechanism with closures: the tables of its
         tree, .tau of the drives with Lagrange multipliers, and .loops: .J .bias .Z .gamma .f.
         """
@@ -974,8 +975,8 @@ class Robot:
     def equations(self, method: str = "lagrange-euler", gravity: str | None = None) -> "Equations":
         """The equations of motion in closed form: .M .C .g .tau (SymPy), .steps, .latex().
 
-        `method` is "lagrange-euler", "newton-euler" or "gibbs-appell"; `gravity` names a symbol
-        that stands for the size of gravity.
+        `method` is "lagrange-euler", "newton-euler", "gibbs-appell" or "kane"; `gravity` names a
+        symbol that stands for the size of gravity, in every step of the derivation too.
         """
         from ..equations.equations import equations
 
@@ -1300,6 +1301,15 @@ class Robot:
         "joint1.coulomb" is that of both directions, "joint1.coulomb+" and "-" one alone.
         """
         return Robot(variations.with_vector(self.model, self.parameters, values))
+
+    def with_constant_com(self, q: "ArrayLike | None" = None) -> "Robot":
+        """With centres of mass that stay in their links where they are at q (n,), or at q = 0.
+
+        Of prismatic links described by `com_factor`, whose centres of mass move with q: they have
+        no constant parameters, so no `parameters`, `regressor` and base parameters. At this q all
+        torques are the same, elsewhere they are those of another arm.
+        """
+        return Robot(variations.with_constant_com(self._calls, q))
 
     def with_values(self, **values: float) -> "Robot":
         """A robot with these values for symbols of its model, by name."""
