@@ -14,7 +14,7 @@ HEAD = """# Catalogue
 description names; what is invented or left open is said there. The mass is that of the moving links.
 """
 GROUPS = {
-    "Real arms": "Where masses are not published the arm is geometry: kinematics work, torques are zero and forward dynamics is refused.",
+    "Real arms": "Where masses are not published the arm is geometry: kinematics work, torques are zero and forward dynamics is refused. The ABB IRB 6400 is not among them: no two public sources with its lengths were found.",
     "Arms of textbooks and courses": "",
     "Closed mechanisms": "Guide: [a parallel robot](../guides/parallel-robot.md).",
 }

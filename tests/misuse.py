@@ -304,6 +304,7 @@ STUDIED = (
 )
 
 # valid values by the parameter's name; of one callable: "callable.parameter"
+COORDINATES = ("cylindrical", "spherical", "homogeneous")
 VALID: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("q", "qd", "qdd", "tau", "q0", "q1", "torque"), lambda: [0.1, 0.2]),
     **dict.fromkeys(("qddd", "qdddd", "motor", "motor_rate"), lambda: [0.1, 0.2]),
@@ -361,6 +362,13 @@ VALID: dict[str, Callable[[], Any]] = {
     "DhSteps.__getitem__.label": lambda: "DH5",
     "DhSteps.plot.step": lambda: "DH5",
     "DhSteps.save.path": lambda: "dh.txt",
+    **{f"transforms.from_{f}.r": lambda: 0.3 for f in ("polar", "cylindrical", "spherical")},
+    **{f"transforms.to_{f}.p": lambda: (0.1, 0.2, 0.3) for f in COORDINATES},
+    **dict.fromkeys(
+        ("transforms.from_cylindrical.z", "transforms.from_spherical.phi"), lambda: 0.3
+    ),
+    "transforms.to_polar.p": lambda: (0.1, 0.2),
+    "transforms.from_homogeneous.h": lambda: (0.1, 0.2, 0.3, 1.0),
     "Derivation.__getitem__.name": lambda: "tau1",
     "Derivation.html.path": lambda: "page.html",
     "Derivation.translated.language": lambda: "es",
@@ -484,6 +492,7 @@ VALID: dict[str, Callable[[], Any]] = {
     **{f"Study.{x}.measure": lambda: "rms_error" for x in STUDIED},
     "plots.plot_hysteresis.estimate": estimate,
     "plots.plot_response.estimate": elastic_estimate,
+    "plots.plot_validation.check": lambda: estimate().training[0],
     "plots.plot_study.study": study,
     "plots.plot_study.measure": lambda: "rms_error",
     "Distribution.heights.edges": lambda: [0.0, 0.5, 1.0],
@@ -737,6 +746,7 @@ SLOW = (
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),
     *("plots.plot_hysteresis", "plots.plot_response", "Estimate.plot_hysteresis"),
+    *("plots.plot_validation", "Validation.plot"),
     *("plots.plot_run", "Run.plot", "Excitation.plot", "Robot.equations", "Robot.plot"),
 )
 FEW, SOME = 3, 16  # values that a parameter of a slow and of any other callable gets in the tests

@@ -688,7 +688,7 @@ ROBOTS = {
     "laws": friction_laws(),
     "slide": robot_of(links=[dy.Link(joint="prismatic", mass=1.0)]),
 }
-INVERSE = ("newton-euler", "newton-euler-base", "lagrange-euler", "gibbs-appell")
+INVERSE = ("newton-euler", "newton-euler-base", "lagrange-euler", "gibbs-appell", "kane")
 FORWARD = ("walker-orin-1", "walker-orin-2", "walker-orin-3", "walker-orin-4", "articulated-body")
 FUNCTIONS = {
     "fk": ("q",),

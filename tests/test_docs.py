@@ -249,6 +249,20 @@ def test_growth_of_operations_is_as_counted(sizes):
     assert operations.growth(sizes or operations.SIZES) == rows[: len(sizes or rows)]
 
 
+def test_blocks_of_the_observation_matrix_are_as_counted():
+    """The table, and its formulas on other numbers of joints than they were fitted to."""
+    operations = module("operations")
+    page = (DOCS / "operations.md").read_text()
+    rows = page.partition(operations.BLOCKS)[2].partition("\n\n")[0].splitlines()
+    assert operations.block_rows() == rows and len(rows) == 6
+    few = [operations.block_counts(n) for n in operations.FITTED]
+    for n in (4, 9):
+        for name, counted in operations.block_counts(n).items():
+            for kind, count in counted.items():
+                a, b, c = operations.quadratic([x[name][kind] for x in few])
+                assert a * n**2 + b * n + c == pytest.approx(count)
+
+
 def test_gallery_is_complete():
     gallery = module("gallery")
     for path in gallery.examples(ROOT):

@@ -1,4 +1,4 @@
-"""Rotations, Euler angles and homogeneous matrices as NumPy arrays, for the desk and the classroom.
+"""Rotations, Euler angles, homogeneous matrices and coordinates, for the desk and the classroom.
 
 Angles are scalars in radians; every function returns a float64 array.
 """
@@ -16,8 +16,10 @@ from .model.pose import homogeneous
 from .spatial import frames, rotations
 
 __all__ = [
-    "dh", "dh_inverse", "from_euler", "from_quaternion", "from_rpy", "inverse", "pose", "rotx",
-    "roty", "rotz", "to_euler", "to_quaternion", "to_rpy", "translation",
+    "dh", "dh_inverse", "from_cylindrical", "from_euler", "from_homogeneous", "from_polar",
+    "from_quaternion", "from_rpy", "from_spherical", "inverse", "pose", "rotx", "roty", "rotz",
+    "to_cylindrical", "to_euler", "to_homogeneous", "to_polar", "to_quaternion", "to_rpy",
+    "to_spherical", "translation",
 ]  # fmt: skip
 __dir__ = public_dir(__name__)
 
@@ -125,6 +127,81 @@ def dh_inverse(theta: float, d: float, a: float, alpha: float, convention: str) 
     """The inverse of A, written out, (4, 4)."""
     choice(convention, "convention", CONVENTIONS)
     return np.array(frames.matrix(frames.dh_inverse(convention, *_row(theta, d, a, alpha))))
+
+
+@strict
+def from_polar(r: float, theta: float) -> np.ndarray:
+    """(x, y) at the distance r from the origin and the angle theta from x, (2,)."""
+    r, theta = _radius(r), number(theta, "theta", ANGLE)
+    return np.array([r * math.cos(theta), r * math.sin(theta)])
+
+
+@strict
+def to_polar(p: Any) -> np.ndarray:
+    """(r, theta) of a point (x, y), theta between -pi and pi; 0 at the origin."""
+    x, y = _array(p, "p", (2,)).tolist()
+    return np.array([math.hypot(x, y), math.atan2(y, x)])
+
+
+@strict
+def from_cylindrical(r: float, theta: float, z: float) -> np.ndarray:
+    """(x, y, z) at the distance r from the z axis and the angle theta from x about it, (3,)."""
+    return np.array([*from_polar(r, theta), number(z, "z", "metres")])
+
+
+@strict
+def to_cylindrical(p: Any) -> np.ndarray:
+    """(r, theta, z) of a point (x, y, z); theta is 0 on the z axis."""
+    x, y, z = _array(p, "p", (3,)).tolist()
+    return np.array([*to_polar((x, y)), z])
+
+
+@strict
+def from_spherical(r: float, theta: float, phi: float) -> np.ndarray:
+    """(x, y, z) at the distance r from the origin, theta from x about z and phi from z, (3,).
+
+    Some books swap the letters theta and phi; here theta is that of cylindrical coordinates.
+    """
+    r, theta, phi = _radius(r), number(theta, "theta", ANGLE), number(phi, "phi", ANGLE)
+    across = r * math.sin(phi)
+    return np.array([across * math.cos(theta), across * math.sin(theta), r * math.cos(phi)])
+
+
+@strict
+def to_spherical(p: Any) -> np.ndarray:
+    """(r, theta, phi) of a point (x, y, z), phi between 0 and pi; angles are 0 where r is."""
+    x, y, z = _array(p, "p", (3,)).tolist()
+    across = math.hypot(x, y)
+    return np.array([math.hypot(across, z), math.atan2(y, x), math.atan2(across, z)])
+
+
+@strict
+def to_homogeneous(p: Any, w: float = 1.0) -> np.ndarray:
+    """(w x, w y, w z, w) of a point (x, y, z); w = 0 is its direction (x, y, z, 0), (4,)."""
+    point, w = _array(p, "p", (3,)), number(w, "w")
+    with np.errstate(over="ignore"):
+        return _finite(np.array([*(point if w == 0.0 else w * point), w]), "p", p)
+
+
+@strict
+def from_homogeneous(h: Any) -> np.ndarray:
+    """The point (x / w, y / w, z / w) of homogeneous coordinates (x, y, z, w), (3,)."""
+    x, y, z, w = _array(h, "h", (4,)).tolist()
+    if w == 0.0:
+        raise OptionError(f"h is {(x, y, z, w)}: w = 0 is a direction, which no point has")
+    with np.errstate(over="ignore"):
+        return _finite(np.array([x, y, z]) / w, "h", h)
+
+
+def _finite(found: np.ndarray, name: str, given: Any) -> np.ndarray:
+    """Coordinates that numbers can hold."""
+    if not np.isfinite(found).all():
+        raise OptionError(f"{name} is {shown(given)}: coordinates above 1e308 come out")
+    return found
+
+
+def _radius(r: Any) -> float:
+    return number(r, "r", "a distance of 0 or more", lambda x: 0.0 <= x < math.inf)
 
 
 def _array(value: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -52,3 +52,29 @@ def test_batches_in_machine_code():
         robot.centroidal_momentum(q, qd)[1, 2], robot.centroidal_momentum(q[1, 2], qd[1, 2]),
         rtol=1e-12,
     )  # fmt: skip
+
+
+def test_centres_of_mass_held_where_they_are():
+    """rppr of document 000: the same torques at q, and parameters with a regressor."""
+    robot = dy.load("rppr")
+    q, qd, qdd = np.random.default_rng(4).normal(size=(3, 4))
+    held = robot.with_constant_com(q)
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(held.inverse_dynamics(q, qd, qdd), tau, atol=1e-11)
+    np.testing.assert_allclose(held.regressor(q, qd, qdd) @ held.parameters.values, tau, atol=1e-11)
+    np.testing.assert_allclose(held.mass_matrix(q), robot.mass_matrix(q), atol=1e-11)
+    assert held.base_parameters().rank > 0 and held.with_constant_com(2 * q) == held
+    third = held.model.links[2]
+    assert third.com == pytest.approx((0, 0, -0.5 * q[2])) and third.com_factor is None
+    assert held.model.links[0].com_factor == -0.5  # of a revolute link nothing moves
+    other = robot.inverse_dynamics(2 * q, qd, qdd) - held.inverse_dynamics(2 * q, qd, qdd)
+    assert np.abs(other).max() > 0.1
+    rest = robot.with_constant_com()
+    np.testing.assert_allclose(
+        rest.inverse_dynamics(0 * q, qd, qdd), robot.inverse_dynamics(0 * q, qd, qdd), atol=1e-11
+    )
+    with pytest.raises(dy.errors.ModelError, match="no regressor") as raised:
+        robot.regressor(q, qd, qdd)
+    assert "with_constant_com(q)" in str(raised.value.hint)
+    with pytest.raises(dy.errors.ShapeError, match="q has shape"):
+        robot.with_constant_com(np.zeros(3))

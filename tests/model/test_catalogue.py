@@ -32,7 +32,7 @@ NAMES = {
 REAL = {  # arms as they are sold, each after one public description
     *("ur3", "ur5", "ur10", "ur3e", "ur5e", "iiwa7", "iiwa14", "fr3", "gen3", "jaco2", "sawyer"),
     *("baxter-arm", "xarm6", "xarm7", "so100", "so101", "koch", "z1", "fetch-arm"),
-    *("vx300s", "wx250s", "irb120", "irb140", "tx60", "lrmate200id", "gp7", "kr6-r900"),
+    *("vx300s", "wx250s", "irb120", "irb140", "irb2400", "tx60", "lrmate200id", "gp7", "kr6-r900"),
 }
 NAMES |= REAL
 SYMBOLIC = {"planar-rr", "planar-rp", "cartesian-xy", "scara", "polar-rp", "sixr"} | {
@@ -247,6 +247,17 @@ def test_lengths_are_those_of_the_robotics_toolbox(name, toolbox, lengths):
     for key in "ad":
         expected = [abs(float(x)) for x in getattr(theirs, key)[:lengths]]
         assert [abs(getattr(row, key)) for row in ours] == pytest.approx(expected, abs=1e-9)
+
+
+def test_lengths_of_the_irb_2400():
+    """Modified DH of Obal and Gierlak (2025): d1, a1, a2, a3, d4 and the tool flange."""
+    rows = dh_table(load_model("irb2400"), "modified").rows
+    found = [[round(abs(getattr(row, key)), 9) for row in rows] for key in "ad"]
+    assert found[0] == [0.0, 0.1, 0.705, 0.135, 0.0, 0.0]
+    assert found[1][:4] == [0.615, 0.0, 0.0, 0.755]
+    tool = fk(load_model("irb2400"), [0.0] * 6)
+    assert tool[0][3] == pytest.approx(0.1 + 0.755 + 0.085)
+    assert tool[2][3] == pytest.approx(0.615 + 0.705 + 0.135)
 
 
 # loading and saving

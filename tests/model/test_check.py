@@ -255,6 +255,7 @@ ENDLESS = "prismatic without limits"
 SIX = "links 'link_1', 'link_2', 'link_3', 'link_4', 'link_5' and 'link_6'"
 GEOMETRY = {
     "irb140": ("joint_6", SIX.replace(" 'link_4',", "")),
+    "irb2400": ("joint_6", SIX.replace(", 'link_5'", "")),
     "lrmate200id": ("joint_6", SIX),
     "gp7": ("joint_6_t", "links 'link_1_s', 'link_2_l', 'link_3_u' and 'link_6_t'"),
     "kr6-r900": ("joint_a6", SIX),

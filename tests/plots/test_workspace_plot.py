@@ -88,3 +88,19 @@ def test_what_is_wrong_is_said():
         robot.plot_workspace(q0=[0.0, 1.0])
     with pytest.raises(OptionError, match="ax is"):
         robot.plot_workspace(ax=3)
+
+
+def test_the_title_says_what_is_fixed():
+    """A joint that has one value at all points, the orientation of the tool, no limits."""
+    arm = dy.load("scara")
+    figure = arm.plot_workspace(plane="xy", points=8, limits=False)
+    first, second = figure.axes[0].get_title().split("\n")
+    found = workspace(arm, plane="xy", points=8, limits=False)
+    z = found.q[found.reached][:, 2]
+    assert np.ptp(z) < 1e-9 and second == f"fixed: joint3 = {z[0]:.3g} m, no joint limits"
+    assert "plane xy at z" in first
+    puma = workspace(dy.load("puma560"), points=6)
+    assert puma.fixed[-1] == "orientation of the tool"
+    mask = (1, 0, 1, 0, 1, 0)
+    assert workspace(dy.load("planar-rr"), points=5, task=(1, 1, 0, 0, 0, 0)).fixed == ()
+    assert workspace(dy.load("kr16"), points=4, task=mask).fixed[-1] == "turn of the tool about y"

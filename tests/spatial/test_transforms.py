@@ -74,3 +74,52 @@ def test_round_trips():
 def test_bad_arguments(call, message):
     with pytest.raises(dy.errors.DynamisError, match=message):
         call()
+
+
+length, turn = st.floats(0.01, 5.0), st.floats(-3.1, 3.1)
+
+
+@given(length, turn, number, st.floats(0.01, 3.1))
+def test_polar_cylindrical_and_spherical_coordinates(r, theta, z, phi):
+    """By rotations: what turns about z by theta, and leans from z by phi."""
+    flat = tr.rotz(theta) @ (r, 0, 0)
+    assert np.allclose(tr.from_polar(r, theta), flat[:2], atol=1e-12)
+    assert np.allclose(tr.to_polar(flat[:2]), (r, theta), atol=1e-12)
+    high = flat + np.array([0, 0, z])
+    assert np.allclose(tr.from_cylindrical(r, theta, z), high, atol=1e-12)
+    assert np.allclose(tr.to_cylindrical(high), (r, theta, z), atol=1e-12)
+    leaning = tr.rotz(theta) @ tr.roty(phi) @ (0, 0, r)
+    assert np.allclose(tr.from_spherical(r, theta, phi), leaning, atol=1e-12)
+    assert np.allclose(tr.to_spherical(leaning), (r, theta, phi), atol=1e-12)
+    assert np.allclose(tr.from_spherical(r, theta, -phi), tr.rotz(np.pi) @ leaning, atol=1e-12)
+
+
+def test_angles_on_axes_and_at_the_origin():
+    assert tr.to_polar((0, 0)).tolist() == [0, 0] and tr.to_spherical((0, 0, 0)).tolist() == [0] * 3
+    assert tr.to_cylindrical((0, 0, -2)).tolist() == [0, 0, -2]
+    assert np.allclose(tr.to_spherical((0, 0, -2)), (2, 0, np.pi))
+    for call in (tr.from_polar, tr.from_cylindrical, tr.from_spherical):
+        rest = (0.1,) * (1 if call is tr.from_polar else 2)
+        for bad in (-1.0, np.nan, np.inf):
+            with pytest.raises(dy.errors.OptionError, match="r is"):
+                call(bad, *rest)
+
+
+@given(st.tuples(number, number, number), st.floats(0.1, 10.0), st.sampled_from([1.0, -1.0]))
+def test_homogeneous_coordinates(p, w, sign):
+    """A factor w changes nothing; a pose moves points, and turns directions, which have w = 0."""
+    h, T = tr.to_homogeneous(p, sign * w), tr.pose(tr.from_rpy(0.1, 0.2, 0.3), (1, 2, 3))
+    assert h[3] == sign * w and np.allclose(h[:3], sign * w * np.array(p), atol=1e-12)
+    assert np.allclose(tr.from_homogeneous(h), p, atol=1e-12)
+    assert np.allclose(tr.from_homogeneous(T @ h), T[:3, :3] @ p + T[:3, 3], atol=1e-12)
+    direction = tr.to_homogeneous(p, 0.0)
+    assert direction.tolist() == [*p, 0] and np.allclose((T @ direction)[:3], T[:3, :3] @ p)
+
+
+def test_a_direction_is_no_point():
+    with pytest.raises(dy.errors.OptionError, match="w = 0 is a direction"):
+        tr.from_homogeneous((1, 2, 3, 0))
+    with pytest.raises(dy.errors.OptionError, match="above 1e308"):
+        tr.from_homogeneous((1e200, 0, 0, 1e-200))
+    with pytest.raises(dy.errors.OptionError, match="above 1e308"):
+        tr.to_homogeneous((1e200, 0, 0), 1e200)

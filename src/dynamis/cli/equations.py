@@ -20,7 +20,7 @@ def run(
     robot: RobotName, *, what: Literal["dynamics", "kinematics"] | None = None,
     method: Word | None = None, link: Word | None = None, point: Numbers = None,
     frame: Literal["base", "tool"] = "base", euler: Word | None = None, letters: bool = True,
-    language: Literal["en", "es"] = "en",
+    language: Literal["en", "es"] = "en", gravity: str | None = None,
     html: Path | None = None, latex: Path | None = None, markdown: Path | None = None,
     q: Place = None, qd: Numbers = None, qdd: Numbers = None,
     run_xacro: RunXacro = False, json: Json = False,
@@ -29,7 +29,7 @@ def run(
 
     Printed as text unless an output file is given. With a state (--q, --qd, --qdd; those not given
     are zero) numeric values are added to the symbols. Mechanisms with closures are derived by
-    Lagrange multipliers (lagrange-euler, newton-euler) or in the projected form (gibbs-appell);
+    Lagrange multipliers, or in the projected form (gibbs-appell);
     their velocities and accelerations may be those of the drives alone. Kinematics (of a robot
     without masses also without --what): frames, Jacobian and where it is singular, statics, inverse
     kinematics by hand.
@@ -40,6 +40,7 @@ def run(
       dynamis equations polar-rp --html polar.html --q 0.3 0.8 --qd 0.5 0.2
       dynamis equations puma560 --method newton-euler --html puma.html
       dynamis equations arm.toml --method gibbs-appell --latex arm.tex
+      dynamis equations planar-2link --method kane --gravity g
       dynamis equations polar-rp --language es --html polar.html
       dynamis equations five-bar --html five.html --q home --qd 1 -0.5
       dynamis equations puma560-mdh --what kinematics --html puma.html
@@ -48,13 +49,14 @@ def run(
 
     Args:
         what: dynamics or kinematics; left out, kinematics of a robot without masses.
-        method: Of dynamics: lagrange-euler, newton-euler or gibbs-appell.
+        method: Of dynamics: lagrange-euler, newton-euler, gibbs-appell or kane.
         link: Of kinematics: the link or frame that the Jacobian is of; the tool.
         point: Of kinematics: a point in the frame of that link, or of the tool.
         frame: Of kinematics: axes that the Jacobian is written in.
         euler: Of kinematics: add the Jacobian of Euler angles, such as zyz, zyx or rpy.
         letters: Of kinematics: lengths of a DH table as letters such as a2, d4.
         language: Of the text, English or Spanish (arms; closed loops are in English only).
+        gravity: A letter for the size of gravity, such as g, in every step.
         html: Write one self-contained HTML page.
         latex: Write LaTeX (the body of a document).
         markdown: Write Markdown with LaTeX formulas.
@@ -71,7 +73,7 @@ def run(
     if any(x is not None for x in (q, qd, qdd)):
         state = tuple(tuple(row.tolist()) for row in _state(found, q, qd, qdd))
     options = {"link": link, "point": point, "frame": frame, "euler": euler, "letters": letters}
-    steps = _derived(found, what, method, state, options).translated(language)
+    steps = _derived(found, what, method, gravity, state, options).translated(language)
     if html is not None:
         write_page(steps, html)
     for path, text in ((latex, steps.latex), (markdown, steps.markdown)):
@@ -86,7 +88,12 @@ def run(
 
 
 def _derived(
-    robot: Robot, what: str | None, method: str | None, state: tuple | None, options: dict[str, Any]
+    robot: Robot,
+    what: str | None,
+    method: str | None,
+    gravity: str | None,
+    state: tuple | None,
+    options: dict[str, Any],
 ) -> "Derivation":
     """The steps of the dynamics by a method, or of the kinematics of a place."""
     from ..equations.derivation.steps import METHODS, derivation
@@ -94,10 +101,12 @@ def _derived(
     from ..equations.kinematics.place import massless
 
     if what is None:
-        what = "kinematics" if method is None and massless(robot.model) else "dynamics"
+        asked = method is not None or gravity is not None
+        what = "kinematics" if massless(robot.model) and not asked else "dynamics"
     if what == "kinematics":
-        if method is not None:
-            raise OptionError(f"--method {method} is of the dynamics", "leave it out")
+        for name, value in (("method", method), ("gravity", gravity)):
+            if value is not None:
+                raise OptionError(f"--{name} {value} is of the dynamics", "leave it out")
         if (words := options.pop("point")) is not None:
             options["point"] = tuple(listed(words, "3 numbers such as 0.1,0,0", "point"))
         return kinematic_derivation(robot.model, state and state[:2], **options)
@@ -107,7 +116,8 @@ def _derived(
         raise OptionError(f"--{given[0]} is of the kinematics", "add --what kinematics")
     method = method or "lagrange-euler"
     one_of(method, METHODS, f"method {method!r} does not exist")
-    return derivation(robot.model, method, state)
+    model = robot.model if gravity is None else robot.equations(method, gravity).model
+    return derivation(model, method, state)
 
 
 def _state(

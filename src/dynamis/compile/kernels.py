@@ -15,12 +15,13 @@ from ..errors import ClosureError, OptionError, did_you_mean, shown
 from ..model.chain import chain
 from ..model.closure import refuse_closures
 from ..model.model import Model
-from ..model.parameters import parameter_names
+from ..model.parameters import chain_of, parameter_names
+from ..spatial.inertia import NAMES as INERTIAL_NAMES
 
 # sizes that depend on the robot; C are the conditions of its closures, E what acts beside inertia,
-# S and Q the rows and parameters of both sides of elastic gears
+# S and Q the rows and parameters of both sides of elastic gears, B ten parameters of every body
 N, D, P, L, F, C, E = "n", "dof", "p", "links", "frames", "closures", "effects"
-S, Q = "sides", "elastic parameters"
+S, Q, B = "sides", "elastic parameters", "body parameters"
 Shape = tuple[int | str, ...]
 SIZES: Mapping[str, Shape] = {
     "wrench": (6,),
@@ -41,7 +42,7 @@ OPTIMISE = ("speed", "operations", "nothing")
 
 # names of the formulations, for those who ask before anything is computed
 RECURSIONS = ("newton-euler", "newton-euler-base")  # carry a wrench and a moving base themselves
-CLOSED = ("lagrange-euler", "gibbs-appell")
+CLOSED = ("lagrange-euler", "gibbs-appell", "kane")
 INVERSE_METHODS = (*RECURSIONS, *CLOSED)
 MASS_MATRICES = ("walker-orin-1", "walker-orin-2", "walker-orin-3")
 FORWARD_METHODS = (*MASS_MATRICES, "walker-orin-4", "articulated-body")
@@ -306,6 +307,15 @@ ROWS = (
         branching=True,
         column=INVERSE_DYNAMICS,
     ),
+    Kernel(
+        "gibbs_appell",
+        "dynamics.gibbs_appell:coordinate_matrix",
+        STATE,
+        {"W": (N, B)},
+        internal=True,
+        growth=60,
+        branching=True,
+    ),
     _of_bodies(
         "dynamics.elastic_inverse:elastic_inverse_dynamics",
         (*STATE, "qddd", "qdddd"),
@@ -432,6 +442,7 @@ def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
         L: lambda: links,
         F: lambda: links + 1,
         E: _effects,
+        B: lambda: len(INERTIAL_NAMES) * len(chain_of(model).bodies),
         S: lambda: model.n + model.elastic_count,
         Q: lambda: len(parameter_names(model)) + OF_GEAR * model.elastic_count,
     }

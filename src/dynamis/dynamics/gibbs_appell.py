@@ -16,17 +16,8 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, from_linear, linear, transformed
 from ..spatial.rotations import Matrix3, rotate, transpose
-from ..spatial.vectors import (
-    ZERO,
-    Scalars,
-    Vector,
-    add,
-    cross,
-    less,
-    matrix_times,
-    transposed,
-    unit,
-)
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, matrix_times, transposed
+from . import coupling
 from .coupling import combined
 from .kinematics import inertias
 from .newton_euler import LinkMotion, outward
@@ -100,9 +91,9 @@ def gibbs_appell(chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functi
 
 
 class GibbsAppell(NamedTuple):
-    """The observation matrix at one state and what is extracted from it."""
+    """The observation matrix and what is extracted from it, (26) to (31) of document 003."""
 
-    W: Any  # (joints, 10 links), canonical joint frames
+    W: Any  # (..., joints, 10 links), canonical joint frames
     phi: Any
     tau: Any
     G: Any
@@ -111,20 +102,13 @@ class GibbsAppell(NamedTuple):
     loops: Any = None  # of a mechanism with closures: dynamis.robot.closing.LoopTerms
 
 
-def gibbs_appell_terms(
-    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions
-) -> GibbsAppell:
-    """G = W(q, 0, 0) phi, C = W(q, qd, 0) phi - G, M_i = W(q, 0, e_i) phi - G  (003, 26-31)."""
-    size, rest = len(chain.joints), [0.0] * len(chain.joints)
-    G = gibbs_appell(chain, x, rest, rest, fn)
-
-    def beyond(xd: Scalars, xdd: Scalars) -> list[Any]:
-        return less(gibbs_appell(chain, x, xd, xdd, fn), G)
-
-    M = transposed(beyond(rest, unit(i, size)) for i in range(size))
-    W, tau = observation_matrix(chain, x, xd, xdd, fn), gibbs_appell(chain, x, xd, xdd, fn)
-    phi = [value for body in inertias(chain, x) for value in linear(body)]
-    return GibbsAppell(W, phi, tau, G, beyond(xd, rest), M)
+def coordinate_matrix(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions
+) -> list[list[Any]]:
+    """W over the coordinates: torques by ten canonical parameters per body."""
+    x, xd, xdd = coupling.positions(chain, q), coupling.rates(chain, qd), coupling.rates(chain, qdd)
+    W = observation_matrix(chain, x, xd, xdd, fn)
+    return transposed(coupling.torques(chain, column) for column in transposed(W))
 
 
 def in_user_frames(chain: Chain, W: list[list[Any]]) -> list[list[Any]]:

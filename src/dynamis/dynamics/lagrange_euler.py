@@ -37,6 +37,18 @@ class LagrangeEuler(NamedTuple):
     tau: Any
     loops: Any = None  # of a mechanism with closures: dynamis.robot.closing.LoopTerms
 
+    @property
+    def D_traces(self) -> Any:
+        """U_kj J_k U_ki^T as [i, j, k], of arrays: the sum of their traces over k is d_ij."""
+        UJ = (self.U @ self.J[:, None]).transpose(1, 0, 2, 3)  # [j, k]
+        return UJ[None] @ self.U.transpose(1, 0, 3, 2)[:, None]
+
+    @property
+    def h_traces(self) -> Any:
+        """U_jkm J_j U_ji^T as [i, k, m, j], of arrays: the sum of their traces over j is h_ikm."""
+        UJ = (self.UU @ self.J[:, None, None]).transpose(1, 2, 0, 3, 4)  # [k, m, j]
+        return UJ[None] @ self.U.transpose(1, 0, 3, 2)[:, None, None]
+
 
 def screw(kind: str, pose: Frame) -> Matrix4:
     """W: d pose / d q = W pose, for motion about or along the pose's z."""

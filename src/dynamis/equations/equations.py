@@ -44,12 +44,13 @@ from .scalars.simplify import readable, tidy
 from .show import html, joined, latex, line, lines, matrix_lines, text
 
 if TYPE_CHECKING:
+    from ..dynamics.formulations.observation import ObservationMatrix
     from .derivation.steps import Derivation
     from .kinematics.equations import KinematicEquations
 
 STATE = ("q", "qd", "qdd")
 WHAT = ("dynamics", "kinematics")
-METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
+METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell", "kane")
 TERMS = {"M": 2, "C": 2, "g": 1, "tau": 1, "christoffel": 3, "friction": 1, "spring": 1, "load": 1}
 ELASTIC = "elastic joints: motors th (motor angle / gear), torques e of their gears; links, motors"
 TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds
@@ -275,6 +276,17 @@ class Equations:
             raise OptionError(
                 f"the {kind} energy of {self.robot_name!r} is too long to write out", instead
             ) from None
+
+    @cached_property
+    def observation_matrix(self) -> "ObservationMatrix":
+        """W and Phi of tau = W Phi and the blocks of W, as SymPy matrices (document 003).
+
+        .A .eta .B1 .delta .B2 .a .D .AB .W_l .W_f .W, .Phi_l .Phi_f .Phi with .names, and .G:
+        those of `Robot.observation_matrix`.
+        """
+        from .blocks import observation_matrix
+
+        return observation_matrix(self.model)
 
     # -- elastic joints -------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from .processing import (
 from .repeats import MOSTLY, repeated
 from .scatter import NOISE, sentence
 from .search import Choice
+from .torque_parts import FRICTION, ValidationSource
 from .unknowns import BESIDE_ROBOT, NOT_NEGATIVE, RIGID, Unknowns
 from .verdict.error_split import ErrorSplit, error_split, percent, together
 from .verdict.verdict import Comparison, Verdict, compared, coulomb_torques, validated
@@ -71,6 +72,36 @@ class Validation:
     counted: np.ndarray | None = None
     filtered_at: float | None = None
     repeats: float = 0.0
+    source: ValidationSource | None = field(default=None, repr=False)
+
+    @cached_property
+    def parts(self) -> dict[str, np.ndarray]:
+        """Parts of the predicted torque, (N, n) each: inertial, coriolis, gravity, friction.
+
+        And spring and load of the arm; friction is what the others leave of `predicted`, so all
+        of them add up to it. Of validations by `Estimate.validate`.
+        """
+        if self.source is None:
+            raise OptionError(
+                f"validation {self.name!r} does not know its motion",
+                "estimate.validate(log) makes one that does",
+            )
+        found = self.source.parts(self.t, self.predicted)
+        if self.filtered_at is None:
+            return found
+        rate = 1.0 / float(np.median(np.diff(self.t)))
+        own = {k: lowpass(x, self.filtered_at, rate) for k, x in found.items() if k != FRICTION}
+        return {**own, FRICTION: self.predicted - sum(own.values())}
+
+    @checked
+    def plot(self, joint: str | None = None, path: Any = None) -> "Figure":
+        """Measured and computed torque, their difference with mean and peak, parts of the torque.
+
+        One row for every joint, or the three figures of the `joint` named one below the other.
+        """
+        from ..plots.validation_plot import plot_validation
+
+        return plot_validation(self, joint, path)
 
     @property
     def is_repeat(self) -> bool:
@@ -386,7 +417,8 @@ class Estimate:
         if self.elastic is not None:
             log = self.elastic.of_links(log, self.unknowns.robot.drive_names)[0]
         found = validation(self.unknowns, self.values, log, how)
-        return replace(found, repeats=repeated(log, self.logs))
+        source = ValidationSource(self, log, how)
+        return replace(found, repeats=repeated(log, self.logs), source=source)
 
     def _how(self, log: Log) -> Processing:
         """As in training; of another motion what is still open is chosen anew."""

@@ -10,6 +10,7 @@ from ..arguments import choice, flag, number, whole
 from ..compile.arrays import finite, numbers, one_sample
 from ..dynamics.mobility import size
 from ..errors import OptionError
+from ..model.schema import UNITS
 from ..progress import stage
 from ..robot.preflight import random_positions
 from .assemble import counted_limits, problem_of
@@ -30,6 +31,7 @@ WIDE = 3.0  # half the width of that grid, in sizes of the mechanism
 FOLLOWS = 1e-8  # m and rad that a step to the next point may leave
 LEAP = 0.8  # rad or sizes that a joint may go from a point to the next in the same working mode
 STEPS = 30
+HELD = 1e-6  # rad or m that a joint which does not move may vary by
 SAMPLES = 4096  # positions of an open arm whose tools give the extent
 PREFERRED = ("home", "ready")
 
@@ -47,6 +49,7 @@ class Workspace:
     parallel: np.ndarray  # (b, a)
     sides: np.ndarray  # (b, a): changes sign through 0 at parallel, through infinity at serial ones
     one_mode: bool  # of the working mode of q0 alone
+    fixed: tuple[str, ...] = ()  # what is the same at all points, in words: joints, orientation
 
     @property
     def reached(self) -> np.ndarray:
@@ -96,7 +99,23 @@ def workspace(
         found = singularity(robot, q[there], mask.astype(float).tolist())
         serial[there], parallel[there] = found.serial, found.parallel
         sides[there] = _sides(robot, q[there], mask)
-    return Workspace(name, height, x, y, q, serial, parallel, sides, follow)
+    fixed = (*_held(robot, q[there]), *_kept(mask), *([] if limits else ["no joint limits"]))
+    return Workspace(name, height, x, y, q, serial, parallel, sides, follow, fixed)
+
+
+def _held(robot: "Robot", q: np.ndarray) -> list[str]:
+    """Joints that have one value at all points (k, n), with it."""
+    names, units = robot.joint_names, [UNITS[kind]["position"] for kind in robot.joint_kinds]
+    still = np.ptp(q, axis=0) < HELD if len(q) > 1 else np.zeros(robot.n, dtype=bool)
+    return [f"{names[k]} = {q[0, k] + 0.0:.3g} {units[k]}" for k in np.flatnonzero(still)]
+
+
+def _kept(mask: np.ndarray) -> list[str]:
+    """What a task says of the tool's orientation, in words."""
+    axes = [axis for axis, told in zip("xyz", mask[3:], strict=True) if told]
+    if len(axes) == 3:
+        return ["orientation of the tool"]
+    return [f"turn of the tool about {', '.join(axes)}"] if axes else []
 
 
 def _start(robot: "Robot", q0: Any) -> np.ndarray:

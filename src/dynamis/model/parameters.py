@@ -235,7 +235,7 @@ def refuse_sliding(model: Model) -> None:
             raise ModelError(
                 f"link {link.name!r} has com_factor on a prismatic joint: its centre of mass moves "
                 "with q, so it has no constant parameters and no regressor",
-                "give the link a constant com",
+                "give the link a constant com, or use robot.with_constant_com(q)",
             )
 
 

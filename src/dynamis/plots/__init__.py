@@ -10,6 +10,7 @@ from .robot_plot import plot_robot  # noqa: E402
 from .run_plot import plot_run  # noqa: E402
 from .skeleton import Skeleton, skeleton  # noqa: E402
 from .study_plot import plot_study  # noqa: E402
+from .validation_plot import plot_validation  # noqa: E402
 from .workspace_plot import plot_workspace  # noqa: E402
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "plot_robot",
     "plot_run",
     "plot_study",
+    "plot_validation",
     "plot_workspace",
     "skeleton",
 ]

@@ -1,5 +1,6 @@
 """A map of a workspace: where the tool can be in a plane, coloured by conditioning."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 CURVES = {"serial (type 1)": ("#d9822b", "--"), "parallel (type 2)": ("#b3261e", "-")}
 CLEARLY = 3.0  # times the other condition number, from which a change of sign is of the serial kind
+WIDEST = 62  # characters of a line of the title
 STEEP = 5.0  # times the median, beyond which a curve is not sought: a change of sign at infinity
 
 
@@ -41,6 +43,7 @@ def plot_workspace(
 ) -> Figure:
     """A map of where the tool can be in a plane; colours from singular (0) to isotropic (1).
 
+    The title says what is fixed: joints that have one value everywhere, the tool's orientation.
     Options are those of `dynamis.ik.workspace.workspace`: plane, at, q0, points, extent, task,
     limits. With `q0` curves of singular positions are drawn by kind.
     """
@@ -54,7 +57,10 @@ def plot_workspace(
     across = "xyz"[PLANES[found.plane][2]]
     mode = "one working mode" if found.one_mode else "best of all solutions"
     where = f"plane {found.plane} at {across} = {found.at:.3g} m, {mode}"
-    axes.set_title(f"{plain(robot.name)}: {where}", color=INK, fontsize=11)
+    lines = [f"{plain(robot.name)}: {where}"]
+    if found.fixed:
+        lines += textwrap.wrap(plain(f"fixed: {', '.join(found.fixed)}"), WIDEST)
+    axes.set_title("\n".join(lines), color=INK, fontsize=11)
     if path is not None:
         save(figure, path)
     return figure

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
 
     from ..base.base_parameters import BaseParameters, Significance
     from ..compile.program import Cost, Program
+    from ..dynamics.formulations.observation import ObservationMatrix
     from ..dynamics.gibbs_appell import GibbsAppell
     from ..dynamics.lagrange_euler import LagrangeEuler
     from ..equations.equations import Equations
@@ -107,6 +108,9 @@ if TYPE_CHECKING:
     )
     from .resonances import Resonances
 
+NEWTON_EULER = "newton-euler"
+COMPILED_INVERSE = (NEWTON_EULER, "gibbs-appell")
+FEW = 16  # joints up to which gibbs-appell, whose operations grow with their square, is compiled
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
 PARAMETERS = ("inline", "argument")
 CONSTANTS = tuple(name for law in LAWS.values() for name in law)  # of friction
@@ -513,7 +517,7 @@ class Robot:
         `link_names`, which the link exerts on the world at the origin of its frame (`frames`), in
         its axes; what acts on the arm is the opposite. `temperature` (..., n): of the joints, deg
         C, where friction depends on it (default: its reference temperature). Methods: newton-euler
-        (compiled), newton-euler-base, lagrange-euler, gibbs-appell.
+        and gibbs-appell (compiled), newton-euler-base, lagrange-euler, kane.
 
         Of a mechanism with closures: torques of the drives, zero for passive joints. More drives
         than degrees of freedom share the load by the least squares of their torques, or of the
@@ -534,9 +538,12 @@ class Robot:
             refuse_undriven(self._calls)
         elif preload is not None:
             raise OptionError(f"robot {self.name!r} has no closures: preload does nothing")
-        if method == "newton-euler":
-            return self._calls("inverse_dynamics", arguments, options, {"method": method})
-        return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
+        if method not in COMPILED_INVERSE or (method != NEWTON_EULER and self.n > FEW):
+            return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
+        chosen = (
+            {} if method == NEWTON_EULER else {"method": method}
+        )  # the default has its own code
+        return self._calls("inverse_dynamics", arguments, options, {"method": method}, **chosen)
 
     @fast
     def forward_dynamics(
@@ -754,6 +761,7 @@ class Robot:
     def lagrange_euler(self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike") -> "LagrangeEuler":
         """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays.
 
+        .D_traces and .h_traces are the matrices whose traces are summed in D and h.
         Of the links alone: no friction, no rotors. Of a mechanism with closures: the tables of its
         tree, .tau of the drives with Lagrange multipliers, and .loops: .J .bias .Z .gamma .f.
         """
@@ -762,15 +770,30 @@ class Robot:
         return lagrange_euler(self._calls, q, qd, qdd)
 
     def gibbs_appell(self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike") -> "GibbsAppell":
-        """Gibbs-Appell terms at one state: .W .phi .tau, and .G .C .M extracted from W.
+        """Gibbs-Appell terms: .W .phi .tau, and .G .C .M extracted from W.
 
-        Of the links alone: no friction, no rotors. Of a mechanism with closures: .W .G .C .M are
-        projected onto the independent joints by .loops.Z, W phi are the torques that these need,
-        and .tau those of the drives; .loops: .J .bias .Z .gamma .f.
+        Of the links alone: no friction, no rotors; compiled, and batches. Of a mechanism with
+        closures, at one state: .W .G .C .M are projected onto the independent joints by .loops.Z,
+        W phi are the torques that these need, and .tau those of the drives; .loops: .J .bias .Z
+        .gamma .f.
         """
         from .tables import gibbs_appell
 
         return gibbs_appell(self._calls, q, qd, qdd)
+
+    def observation_matrix(
+        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike"
+    ) -> "ObservationMatrix":
+        """W and Phi of tau = W Phi with the blocks of W, as Rosillo et al. (2010) write them.
+
+        .A .eta .B1 .delta .B2 .a .D .AB .W_l .W_f .W, .Phi_l .Phi_f .Phi with .names, and Gibbs's
+        function .G of every link; the last link comes first, rows of D and W are in the order of q.
+        Columns of W are those of `regressor`, friction under load is left out. Of a mechanism with
+        closures: those of its tree.
+        """
+        from .tables import observation_matrix
+
+        return observation_matrix(self._calls, q, qd, qdd)
 
     @property
     def parameters(self) -> Parameters[np.ndarray]:
@@ -965,10 +988,10 @@ class Robot:
     ) -> "Equations":  # fmt: skip
         """The equations of motion in closed form: .M .C .g .tau (SymPy), .steps, .latex().
 
-        `method` is "lagrange-euler", "newton-euler" or "gibbs-appell"; `gravity` names a symbol
-        that stands for the size of gravity. With what="kinematics", and of an arm that has no
-        masses by itself, the steps are those of the kinematics: frames, Jacobians, singularities,
-        statics, inverse kinematics by hand.
+        `method` is "lagrange-euler", "newton-euler", "gibbs-appell" or "kane"; `gravity` names a
+        symbol that stands for the size of gravity, in every step of the derivation too. With
+        what="kinematics", and of an arm that has no masses by itself, the steps are those of the
+        kinematics: frames, Jacobians, singularities, statics, inverse kinematics by hand.
         """
         from ..equations.equations import equations
 
@@ -1293,6 +1316,15 @@ class Robot:
         "joint1.coulomb" is that of both directions, "joint1.coulomb+" and "-" one alone.
         """
         return Robot(variations.with_vector(self.model, self.parameters, values))
+
+    def with_constant_com(self, q: "ArrayLike | None" = None) -> "Robot":
+        """With centres of mass that stay in their links where they are at q (n,), or at q = 0.
+
+        Of prismatic links described by `com_factor`, whose centres of mass move with q: they have
+        no constant parameters, so no `parameters`, `regressor` and base parameters. At this q all
+        torques are the same, elsewhere they are those of another arm.
+        """
+        return Robot(variations.with_constant_com(self._calls, q))
 
     def with_values(self, **values: float) -> "Robot":
         """A robot with these values for symbols of its model, by name."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arguments import is_list, is_whole, is_word, known_options, number
 from ..compile import arrays
+from ..dynamics import coupling
 from ..errors import ModelError, OptionError, ShapeError, counted, did_you_mean, shown
 from ..model.drive import Drive
 from ..model.force import Force
@@ -24,6 +25,7 @@ from ..model.quantity import resolve
 from ..model.spring import Spring
 from ..spatial.functions import MATH
 from ..spatial.inertia import entries, to_com
+from ..spatial.vectors import scale
 from .closing import refuse_unclosed
 
 if TYPE_CHECKING:
@@ -84,6 +86,23 @@ def with_link(model: Model, link: Any, given: Mapping[str, Any]) -> Model:
     if (found.mimic is None) != (old.mimic is None):
         renamed["configurations"] = _configurations(model, links)
     return replace(model, links=tuple(links), **renamed)
+
+
+def with_constant_com(calls: "Calls", q: Any) -> Model:
+    """The model whose centres of mass stay in their links where they are at q; None: q = 0."""
+    model = calls.model
+    given = np.zeros(model.n) if q is None else q
+    at = arrays.finite(arrays.one_sample(given, "q", (model.n,), f"robot {model.name!r}"), "q")
+    where = coupling.positions(calls.chain, at.tolist())
+
+    def held(i: int, link: Link) -> Link:
+        if not link.slides:
+            return link
+        p = link.p(where[i], model.values, MATH)
+        com = scale(resolve(link.com_factor, model.values), p)
+        return replace(link, com=tuple(map(float, com)), com_factor=None)
+
+    return _each_link(model, held)
 
 
 def _configurations(model: Model, links: Sequence[Link]) -> dict[str, tuple[float, ...]]:

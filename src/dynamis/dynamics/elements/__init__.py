@@ -82,10 +82,10 @@ def effect_torques(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list
     return [torque(at, lambda x, own=own: x is own) for own in EFFECTS]
 
 
-def columns(at: Instant) -> dict[Place, Scalars]:
-    """d tau / d parameter over the coordinates, by places."""
+def columns(at: Instant, chosen: Choice = everything) -> dict[Place, Scalars]:
+    """d tau / d parameter over the coordinates for the elements chosen, by places."""
     found: dict[Place, Scalars] = {}
-    for element in ELEMENTS:
+    for element in filter(chosen, ELEMENTS):
         own: Mapping[Place, Scalars] = element.columns(at)
         if element.over == TREE:
             own = {place: coupling.torques(at.chain, c) for place, c in own.items()}

@@ -12,6 +12,7 @@ from ...spatial.rotations import rotate
 from ...spatial.vectors import ZERO, Scalars, add, cross, dot, plus, scale, transposed
 from .. import coupling
 from ..coriolis import Rates, body_force, outward_two
+from ..formulations.kane import kane
 from ..gibbs_appell import INERTIAL, down, gibbs_appell, home, in_user_frames, row, unit_inertia
 from ..instant import Instant
 from ..kinematics import inertias
@@ -27,6 +28,7 @@ RECURSIONS: Mapping[str, Callable[..., list]] = {  # they carry wrenches and a m
 CLOSED: Mapping[str, Callable[..., list]] = {
     "lagrange-euler": lagrange_euler,
     "gibbs-appell": gibbs_appell,
+    "kane": kane,
 }
 
 

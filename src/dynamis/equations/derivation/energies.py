@@ -8,6 +8,7 @@ from typing import Any
 
 from ...dynamics.gibbs_appell import Wrench, down, home, row
 from ...dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms, user_inertias
+from ...dynamics.lagrange_euler import product as matrix_product
 from ...dynamics.newton_euler import LinkMotion, outward, turning
 from ...spatial.inertia import NAMES, Inertia, linear, pseudo_inertia
 from ...spatial.rotations import rotate, rotate_back
@@ -32,6 +33,12 @@ from .setting import (
 )
 
 ZERO4 = ((0.0,) * 4,) * 4
+TRACED = 3  # joints up to which the matrices whose traces are summed are printed too
+OF_TRACES = "The matrices whose traces are summed come first."
+TRACES = {
+    "Inertia matrix D": r"E_{ijk} = U_{kj} \, J_{k} \, U_{ki}^{T}",
+    "Coriolis and centrifugal coefficients": r"G_{ikmj} = U_{jkm} \, J_{j} \, U_{ji}^{T}",
+}
 STEPS = (
     (
         "Derivatives of the transformations",
@@ -85,6 +92,7 @@ def lagrange_steps(s: Setting) -> Iterator[StepDraft]:
     terms = lagrange_euler_terms(s.chain, s.x, s.xd, s.xdd, s.fn)
     loops = bool(s.model.closures)
     whole = lambda x: not loops or x is not None  # noqa: E731  # of a joint on the way to the link
+    of_D, of_h = _traces(terms) if len(size) <= TRACED and not loops else ([], [])
     parts = (
         [
             entry("U", terms.U[i][j] or ZERO4, i, j, symmetric=False)
@@ -98,14 +106,39 @@ def lagrange_steps(s: Setting) -> Iterator[StepDraft]:
             if whole(terms.UU[i][j][k])
         ],
         numbered("J", map(pseudo_inertia, user_inertias(s.chain, s.x))),
-        [*(entry("d", terms.D[i][j], i, j) for i, j in pairs), Raw("D", terms.D)],
-        [entry("h", terms.h[i][k][m], i, k, m) for i, k in pairs for m in size],
+        [*of_D, *(entry("d", terms.D[i][j], i, j) for i, j in pairs), Raw("D", terms.D)],
+        [*of_h, *(entry("h", terms.h[i][k][m], i, k, m) for i, k in pairs for m in size)],
         [*numbered("h", terms.H), Raw("H", terms.H)],
         [*numbered("C", terms.C), Raw("C", terms.C)],
     )
     for (title, text, formulas), items in zip(STEPS, parts, strict=True):
-        yield StepDraft(title, text, formulas, items)
+        traced = TRACES.get(title) if of_D else None
+        said = f"{text} {OF_TRACES}".lstrip() if traced else text
+        yield StepDraft(title, said, (traced, *formulas) if traced else formulas, items)
     yield _torque(s, terms)
+
+
+def _traces(terms: LagrangeEuler) -> tuple[list[Raw], list[Raw]]:
+    """The matrices whose traces make up D and h: E by i, j, k and G by i, k, m, j."""
+    size = range(len(terms.D))
+    of_D, of_h = [], []
+    for i in size:
+        for j in size:
+            for k in range(max(i, j), len(size)):
+                E = _between(terms.U[k][j], terms.J[k], terms.U[k][i])
+                of_D.append(Raw(f"E_{{{index(i + 1, j + 1, k + 1)}}}", E))
+            for m in size:
+                for k in range(max(i, j, m), len(size)):
+                    G = _between(terms.UU[k][j][m], terms.J[k], terms.U[k][i])
+                    of_h.append(Raw(f"G_{{{index(i + 1, j + 1, m + 1, k + 1)}}}", G))
+    return of_D, of_h
+
+
+def _between(U: Any, J: Any, V: Any) -> Any:
+    """U J V^T; zero where a joint does not move the link."""
+    if U is None or V is None:
+        return ZERO4
+    return matrix_product(matrix_product(U, J), tuple(zip(*V, strict=True)))
 
 
 def _torque(s: Setting, terms: LagrangeEuler) -> StepDraft:

@@ -38,6 +38,7 @@ from ..scalars.polynomial import Alphabet, Polynomial, TooLongError
 from ..scalars.scalars import coordinates, symbolic_chain
 from ..scalars.simplify import readable
 from .energies import gibbs_steps, lagrange_steps
+from .kane import kane_steps
 from .loops import (
     MULTIPLIERS,
     PROJECTION,
@@ -71,9 +72,11 @@ METHODS: dict[str, Callable[[Setting], Iterator[StepDraft]]] = {
     "lagrange-euler": lagrange_steps,
     "newton-euler": newton_steps,
     "gibbs-appell": gibbs_steps,
+    "kane": kane_steps,
 }
 WAYS = {  # from the torques of a tree to those of the drives
-    "lagrange-euler": MULTIPLIERS, "newton-euler": MULTIPLIERS, "gibbs-appell": PROJECTION
+    "lagrange-euler": MULTIPLIERS, "newton-euler": MULTIPLIERS, "gibbs-appell": PROJECTION,
+    "kane": MULTIPLIERS,
 }  # fmt: skip
 TORQUE = re.compile(r"^\\tau_\{\d+\}$")
 

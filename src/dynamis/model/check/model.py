@@ -455,7 +455,8 @@ def centres(x: Numbers) -> Iterator[Finding]:
                 "has com_factor on a prismatic joint: its centre of mass moves with q, so it has "
                 "no constant parameters, no regressor and no energy law"
             )
-            yield Finding("warning", where, what, "give the link a constant com")
+            remedy = "give the link a constant com, or use robot.with_constant_com(q)"
+            yield Finding("warning", where, what, remedy)
         if body is None or body.m <= 0.0:
             continue
         c = scale(1.0 / body.m, body.h)

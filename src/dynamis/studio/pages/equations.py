@@ -244,7 +244,7 @@ def answer() -> None:
     json.dump(found, sys.stdout)
 
 
-METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
+METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell", "kane")
 SHOWN = {
     "Equations": "equations",
     "Derivation, step by step": "derivation",

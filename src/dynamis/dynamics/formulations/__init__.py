@@ -1,0 +1,1 @@
+"""Formulations beside the recursion that is compiled: for comparison and teaching."""
