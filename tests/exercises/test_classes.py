@@ -302,7 +302,7 @@ def test_options_that_do_not_go_together(tmp_path, capsys):
         (["--mark", str(tmp_path)], "class.csv"),
         (["--mark", str(tmp_path / "x"), "--students", "y"], "no folder"),
         (["1,2", "--answer", "1", "2"], "say which"),
-        (["1,99", "--seeds", "1-3", "--output", str(tmp_path / "x")], "1 to 15"),
+        (["1,99", "--seeds", "1-3", "--output", str(tmp_path / "x")], "1 to 36"),
     ):
         assert main(["exercise", *words]) == 2
         assert said in capsys.readouterr().err

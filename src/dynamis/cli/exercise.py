@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +20,8 @@ from ..exercises import (
     term_marks,
     write_class,
 )
-from ..exercises.exercise import Exercise, words
+from ..exercises.exercise import Exercise
+from ..exercises.question import words
 from ..exercises.sheets import SUFFIXES, worked_text
 from ..files import checked_path, write
 from .arguments import Json, Numbers, listed
@@ -229,9 +230,8 @@ def _marked_facts(one: StudentMarks) -> dict[str, Any]:
 
 def _facts(one: Exercise, solution: bool, working: bool) -> dict[str, Any]:
     """An exercise as JSON; who is to solve it does not find the answers there."""
-    facts = asdict(one)
-    if not (solution or working):
-        del facts["answers"]
+    said = {"question"} if solution or working else {"question", "answers"}
+    facts = {x.name: getattr(one, x.name) for x in fields(one) if x.name not in said}
     if working:
         facts["working"] = [asdict(x) | {"plain": str(x)} for x in one.working()]
     return facts

@@ -2,20 +2,29 @@
 
 from ..lazy import public_dir
 from .classes import Student, write_class
-from .exercise import EXERCISES, Exercise, Mark, exercise
+from .drawings import Drawing, Pen
+from .exercise import Exercise, Mark, exercise
 from .marking import ClassMarks, StudentMarks, TermMarks, class_marks, term_marks
+from .question import EXERCISES, Question, Step, register
+from .questions.draw import NumberDraw
 from .sheets import sheet
 
 __all__ = [
     "EXERCISES",
     "ClassMarks",
+    "Drawing",
     "Exercise",
     "Mark",
+    "NumberDraw",
+    "Pen",
+    "Question",
+    "Step",
     "Student",
     "StudentMarks",
     "TermMarks",
     "class_marks",
     "exercise",
+    "register",
     "sheet",
     "term_marks",
     "write_class",

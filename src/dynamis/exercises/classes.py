@@ -15,7 +15,8 @@ from typing import Any
 from ..arguments import checked, choice, is_list, path_of, whole
 from ..errors import FileError, OptionError, counted, legible, shown, warn
 from ..files import write_folder
-from .exercise import EXERCISES, LANGUAGES, LARGEST_SEED, Exercise, exercise, number_of, words
+from .exercise import LARGEST_SEED, Exercise, exercise, number_of
+from .question import EXERCISES, LANGUAGES, words
 from .sheets import SUFFIXES, Sheet
 from .spreadsheets import FORMULA, number_text, read_table, table_bytes, text_of
 

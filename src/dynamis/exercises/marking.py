@@ -21,7 +21,8 @@ from ..files import checked_path, write
 from ..lazy import cached_property
 from ..model.quantity import quantity
 from .classes import ClassList, Student, read_class
-from .exercise import LANGUAGES, exercise, words
+from .exercise import exercise
+from .question import LANGUAGES, words
 from .spreadsheets import Spreadsheet, read_table, table_bytes
 
 MOST_FILES = 10_000  # in a folder that is marked

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 from .. import markup, templates
 from ..arguments import checked, choice
 from ..errors import legible
-from .exercise import EXERCISES, Exercise, exercise, words
+from .exercise import Exercise, exercise
+from .question import EXERCISES, words
+from .typeset import raised
 
 if TYPE_CHECKING:
     from .workings import Line
 
 SUFFIXES = {"markdown": ".md", "html": ".html", "latex": ".tex"}
 TEXT_WIDTH = 100  # characters of a line of text in a working
-RAISED = {"°": r"\textdegree{}"} | {
-    sign: rf"\textsuperscript{{{digit}}}" for sign, digit in zip("²³⁴", "234", strict=True)
-}
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def _latex(page: Sheet) -> str:
         for one in page.exercises:
             parts.append(_tex_heading(one))
             for line in one.working() if page.workings else ():
-                parts += [_tex(line.text), rf"\[ {_raised(line.latex())} \]"]
+                parts += [_tex(line.text), rf"\[ {raised(line.latex())} \]"]
             parts.append(rf"\textbf{{{_tex(one.solution())}}}" + "\n")
     return templates.filled(__package__, "sheet.tex", BODY="\n".join(parts))
 
@@ -190,12 +189,7 @@ def _tex_heading(one: Exercise) -> str:
 
 
 def _tex(text: str) -> str:
-    return _raised(markup.latex(text))
-
-
-def _raised(text: str) -> str:
-    """Signs that a LaTeX without Unicode fonts may not have."""
-    return text.translate(str.maketrans(RAISED))
+    return raised(markup.latex(text))
 
 
 WRITERS: Mapping[str, Callable[[Sheet], str]] = {
