@@ -9,6 +9,7 @@ from ..arguments import checked, choice, fraction, whole
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError
 from ..lazy import cached_property
+from .drawings import Drawing
 from .question import LANGUAGES, Question, name_and_unit, question_of, words
 from .questions.draw import SLIPS, Answers, NumberDraw
 from .typeset import plain
@@ -136,6 +137,20 @@ class Exercise:
     def source(self) -> str:
         """The text with its formulas in LaTeX, between dollar signs."""
         return _source(self.question, self.language, self.drawn())
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of its numbers and answers, which sheets typeset."""
+        return (*self.drawn().numbers, *self.names)
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """A picture of the arm, labelled with the names in the text; None where there is none."""
+        return self.question.drawing
+
+    def svg(self) -> str:
+        """The drawing as an SVG picture; empty where there is none."""
+        return "" if self.drawing is None else self.drawing.svg(self.title)
 
     def __str__(self) -> str:
         """Markdown: number, title, text and what is asked."""

@@ -18,7 +18,7 @@ GREEK = (
     "alpha", "beta", "gamma", "delta", "theta", "phi", "psi", "omega", "tau", "eta", "zeta", "rho",
 )  # fmt: skip
 LONG = re.compile(rf"[A-Za-z]+\d+|[A-Za-z]+_\w+|qdd?|{'|'.join(GREEK)}|[A-Za-z][a-zEL]|PM")
-SYMBOL = re.compile(r"(?<![\w.])([A-Za-z]\w*)(?![\w])( = )?")
+VALUE = r"(?![\w])(?:( = )([^\s(]*))?"  # behind a name
 
 
 def plain(text: str) -> str:
@@ -46,7 +46,11 @@ def html(text: str, names: Iterable[str] = ()) -> str:
         return f"<math>{mathml(latex)}</math>"
 
     def outside(part: str) -> str:
-        return _named(part, names, lambda x: formula(symbol_of(x)), f"{SPACE}={SPACE}")
+        return _named(part, names, shown, f"{SPACE}={SPACE}")
+
+    def shown(name: str, value: str) -> str:
+        inside = formula(symbol_of(name)) + value
+        return f'<span class="keep">{inside}</span>' if value else inside
 
     return _parts(text, lambda x: outside(escape(x)), formula)
 
@@ -59,7 +63,9 @@ def latex(text: str, names: Iterable[str] = ()) -> str:
 
     def outside(part: str) -> str:
         # names are found before underscores are escaped
-        pieces = _named(part, names, lambda x: f"\0{symbol_of(x)}\0", " = ").split("\0")
+        pieces = _named(part, names, lambda x, value: f"\0{symbol_of(x)}\0{value}", " = ").split(
+            "\0"
+        )
         pieces[::2] = [raised(markup.latex(x)) for x in pieces[::2]]
         return "".join(f"${x}$" if k % 2 else x for k, x in enumerate(pieces))
 
@@ -76,14 +82,17 @@ def _parts(text: str, outside: Callable[[str], str], formula: Callable[[str], st
     return "".join(formula(x) if k % 2 else outside(x) for k, x in enumerate(pieces))
 
 
-def _named(text: str, names: Iterable[str], shown: Callable[[str], str], equals: str) -> str:
+def _named(text: str, names: Iterable[str], shown: Callable[[str, str], str], equals: str) -> str:
     """Names of numbers typeset: long ones anywhere, single letters in front of an equals sign."""
-    known = set(names)
+    known = [x for x in dict.fromkeys(names) if x.isidentifier()]
+    if not known:
+        return text.replace(" = ", equals)
+    one = "|".join(sorted(known, key=len, reverse=True))
 
     def put(match: re.Match) -> str:
-        name, sign = match[1], match[2]
-        if name not in known or not (sign or LONG.fullmatch(name)):
-            return match[0].replace(" = ", equals)
-        return shown(name) + (equals if sign else "")
+        name, sign, value = match.groups()
+        if not (sign or LONG.fullmatch(name)):
+            return name
+        return shown(name, equals + value if sign else "")
 
-    return SYMBOL.sub(put, text).replace(") = ", f"){equals}")
+    return re.sub(rf"(?<![\w.])({one}){VALUE}", put, text).replace(" = ", equals)

@@ -99,11 +99,11 @@ def dh_frames() -> Drawing:
 def dh_matrix() -> Drawing:
     """Two frames, and the four quantities between them."""
     pen = Space()
-    pen.base((0, 0, 0), 0.55)
+    pen.base((0, 0, 0), 0.42)
     theta, alpha, d, a = 70.0, 40.0, 1.0, 1.7
     unit = about_z((1.0, 0.0, 0.0), theta)
     end = (a * unit[0], a * unit[1], d)
-    pen.line(pen.seen(0, 0, 0.55), pen.seen(0, 0, 1.35), look="thin", dashed=True)
+    pen.line(pen.seen(0, 0, 0.65), pen.seen(0, 0, 1.35), look="thin", dashed=True)
     pen.line(pen.seen(0, 0, d), pen.seen(0.75, 0, d), look="thin", dashed=True)
     pen.line(pen.seen(0, 0, d), pen.seen(*end), look="bar")
     pen.line(pen.seen(*end), pen.seen(end[0], end[1], d + 0.75), look="thin", dashed=True)
@@ -113,8 +113,8 @@ def dh_matrix() -> Drawing:
     pen.turn(end, (0, 0, 0.5), about_z((0, -0.5, 0), theta), alpha, "alpha", 1.3)
     x, y = pen.seen(0, 0, 0)
     pen.dimension((x - 0.75, y), (x - 0.75, y + d), "d", 0.14)
-    x, y = pen.seen(0.6 * end[0], 0.6 * end[1], d)
-    pen.label((x, y + 0.2), "a")
+    x, y = pen.seen(0.45 * end[0], 0.45 * end[1], d)
+    pen.label((x + 0.05, y + 0.2), "a")
     pen.circle(pen.seen(0, 0, d))
     return pen.done()
 

@@ -61,10 +61,11 @@ def phase_margin() -> list[Step]:
     J, B, kp, w, PM, phi = symbols("J B kp wc PM phi")
     W = sp.Symbol("W")  # w^2
     both: Any = sp.solve(J**2 * W**2 + B**2 * W - kp**2, W)
-    square = max(both, key=lambda x: float(x.subs({J: 1, B: 1, kp: 1})))
+    square: Any = max(both, key=lambda x: float(x.subs({J: 1, B: 1, kp: 1})))
+    square = sp.together(square)
     phase = 90 - 180 / sp.pi * sp.atan(J * w / B)
     return [
-        Step("wc", sp.Pow(sp.together(square), sp.Rational(1, 2), evaluate=False), "rad/s"),
+        Step("wc", sp.Pow(square, sp.Rational(1, 2), evaluate=False), "rad/s"),
         Step("PM", phase, "°"),
         Step("phi", sp.pi * PM / 180, "rad"),
         Step("Td", 1000 * phi / w, "ms"),

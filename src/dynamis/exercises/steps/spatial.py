@@ -158,11 +158,7 @@ def lift() -> list[Step]:
     """Energies, then force and torque."""
     eq = lift_motion()
     names = dict(zip((*eq.q, *eq.qd, *eq.qdd), symbols("d q v w a alpha"), strict=True))
-    T, U = (x.subs(names) for x in (eq.kinetic_energy, eq.potential_energy))
-    F, tau = (sp.collect(sp.expand(x.subs(names)), symbol("g")) for x in eq.tau)
-    return [
-        Step("T", sp.expand(T)),
-        Step("U", sp.expand(U)),
-        Step("F", F, "N"),
-        Step("tau", tau, "N m"),
-    ]
+    given: list[Any] = [eq.kinetic_energy, eq.potential_energy, eq.tau[0], eq.tau[1]]
+    T, U, F, tau = (sp.expand(x.subs(names)) for x in given)
+    force, torque = (sp.collect(x, symbol("g")) for x in (F, tau))
+    return [Step("T", T), Step("U", U), Step("F", force, "N"), Step("tau", torque, "N m")]
