@@ -218,7 +218,7 @@ def test_seeds_make_the_sheets_that_everybody_can_print(tmp_path, capsys):
     assert "wrote 11 files" in capsys.readouterr().err
     sheet = (tmp_path / "a" / "students" / "sheet-09.md").read_text()
     for one in (1, "gear"):
-        assert str(dy.exercises.exercise(one, 9)) in sheet
+        assert dy.exercises.exercise(one, 9).text in sheet
     assert students_of(tmp_path / "a" / "teacher" / "class.csv") == {
         k: ("", k) for k in (9, 10, 40)
     }
@@ -229,7 +229,7 @@ def test_seeds_make_the_sheets_that_everybody_can_print(tmp_path, capsys):
     table = tmp_path / "a" / "teacher" / "class.csv"
     dy.exercises.write_class(tmp_path / "b", table, ["gear", 1], format="markdown")
     again = (tmp_path / "b" / "students" / "sheet-09.md").read_text()
-    assert str(dy.exercises.exercise("gear", 9)) in again
+    assert dy.exercises.exercise("gear", 9).text in again
     dy.exercises.write_class(tmp_path / "c", table, format="markdown")
     for name in ("students/sheet-09.md", "students/answers-09.csv", "teacher/class.csv"):
         assert (tmp_path / "c" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()

@@ -18,7 +18,7 @@ GREEK = (
     "alpha", "beta", "gamma", "delta", "theta", "phi", "psi", "omega", "tau", "eta", "zeta", "rho",
 )  # fmt: skip
 LONG = re.compile(rf"[A-Za-z]+\d+|[A-Za-z]+_\w+|qdd?|{'|'.join(GREEK)}|[A-Za-z][a-zEL]|PM")
-VALUE = r"(?![\w])(?:( = )([^\s(]*))?"  # behind a name
+VALUE = r"(?![\w])(?:( = )([^\s(]*)|([),.;:?]+))?"  # behind a name
 
 
 def plain(text: str) -> str:
@@ -90,9 +90,9 @@ def _named(text: str, names: Iterable[str], shown: Callable[[str, str], str], eq
     one = "|".join(sorted(known, key=len, reverse=True))
 
     def put(match: re.Match) -> str:
-        name, sign, value = match.groups()
+        name, sign, value, close = match.groups()
         if not (sign or LONG.fullmatch(name)):
-            return name
-        return shown(name, equals + value if sign else "")
+            return match[0]
+        return shown(name, equals + value if sign else close or "")
 
     return re.sub(rf"(?<![\w.])({one}){VALUE}", put, text).replace(" = ", equals)

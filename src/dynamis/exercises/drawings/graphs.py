@@ -79,15 +79,15 @@ def phase_margin() -> Drawing:
 
     decades = [-0.4 + k / 20 for k in range(45)]
     crossing = next(x for x in decades if magnitude(10**x) < 0) - 0.02
-    axes(pen, 2.7, 1.0, "w", "|L|", (0.0, 0.0))
-    pen.line(*((1.05 * (x + 0.4), 0.55 * magnitude(10**x)) for x in decades))
+    axes(pen, 2.7, 0.75, "w", "|L|", (0.0, 0.0))
+    pen.line(*((1.05 * (x + 0.4), 0.4 * magnitude(10**x)) for x in decades))
     pen.label((-0.08, 0.0), "1", "end")
     place = 1.05 * (crossing + 0.4)
-    pen.arrow((0.0, -2.95), (0.0, -1.1), "phase", (0.0, 0.14), look="thin")
-    pen.arrow((-0.08, -1.2), (2.7, -1.2), "w", (0.14, 0.0), look="thin")
+    pen.arrow((0.0, -2.1), (0.0, -0.75), "phase", (0.0, 0.14), look="thin")
+    pen.arrow((-0.08, -0.9), (2.7, -0.9), "w", (0.14, 0.0), look="thin")
 
     def down(degrees: float) -> float:
-        return -1.2 + degrees * 0.009
+        return -0.9 + degrees * 0.0062
 
     pen.line(*((1.05 * (x + 0.4), down(phase(10**x))) for x in decades))
     for degrees in (-90, -180):
