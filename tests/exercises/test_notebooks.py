@@ -39,7 +39,11 @@ def points(notebook, answers):
     names, total, said = {}, 0, []
     for cell in notebook.cells:
         grading = cell.metadata.nbgrader
-        code = answers.get(grading.grade_id, STUB) if grading.solution else cell.source
+        code = (
+            answers.get(grading.grade_id, regions(cell.source, "SOLUTION", STUB))
+            if grading.solution
+            else cell.source
+        )
         try:
             if cell.cell_type == "code":
                 exec(code, names)

@@ -152,6 +152,17 @@ class Exercise:
         """The drawing as an SVG picture; empty where there is none."""
         return "" if self.drawing is None else self.drawing.svg(self.title)
 
+    def _repr_html_(self) -> str:
+        from .display import fragment
+
+        return fragment(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """For notebooks: boxes for the answers where ipywidgets is installed, else HTML."""
+        from .display import bundle
+
+        return bundle(self)
+
     def __str__(self) -> str:
         """Markdown: number, title, text and what is asked."""
         asked = words(self.language)["words"]["asked"]

@@ -247,7 +247,8 @@ class Pen:
         self._head(end, angle)
         self._head(start, angle + math.pi)
         middle = ((start[0] + end[0]) / 2.0, (start[1] + end[1]) / 2.0)
-        self.label(polar(middle, side, angle + math.pi / 2.0), text)
+        if text:
+            self.label(polar(middle, side, angle + math.pi / 2.0), text)
 
     def ground(self, at: Point, width: float = 0.5, angle: float = 0.0) -> None:
         """What does not move: a hatched line; `angle` 0 is a floor."""
