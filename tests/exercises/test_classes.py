@@ -218,7 +218,7 @@ def test_seeds_make_the_sheets_that_everybody_can_print(tmp_path, capsys):
     assert "wrote 11 files" in capsys.readouterr().err
     sheet = (tmp_path / "a" / "students" / "sheet-09.md").read_text()
     for one in (1, "gear"):
-        assert str(dy.exercises.exercise(one, 9)) in sheet
+        assert dy.exercises.exercise(one, 9).text in sheet
     assert students_of(tmp_path / "a" / "teacher" / "class.csv") == {
         k: ("", k) for k in (9, 10, 40)
     }
@@ -229,7 +229,7 @@ def test_seeds_make_the_sheets_that_everybody_can_print(tmp_path, capsys):
     table = tmp_path / "a" / "teacher" / "class.csv"
     dy.exercises.write_class(tmp_path / "b", table, ["gear", 1], format="markdown")
     again = (tmp_path / "b" / "students" / "sheet-09.md").read_text()
-    assert str(dy.exercises.exercise("gear", 9)) in again
+    assert dy.exercises.exercise("gear", 9).text in again
     dy.exercises.write_class(tmp_path / "c", table, format="markdown")
     for name in ("students/sheet-09.md", "students/answers-09.csv", "teacher/class.csv"):
         assert (tmp_path / "c" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
@@ -302,7 +302,7 @@ def test_options_that_do_not_go_together(tmp_path, capsys):
         (["--mark", str(tmp_path)], "class.csv"),
         (["--mark", str(tmp_path / "x"), "--students", "y"], "no folder"),
         (["1,2", "--answer", "1", "2"], "say which"),
-        (["1,99", "--seeds", "1-3", "--output", str(tmp_path / "x")], "1 to 15"),
+        (["1,99", "--seeds", "1-3", "--output", str(tmp_path / "x")], "1 to 36"),
     ):
         assert main(["exercise", *words]) == 2
         assert said in capsys.readouterr().err
@@ -342,3 +342,73 @@ def test_marks_of_a_term(tmp_path, capsys):
     twins = dy.exercises.term_marks([tmp_path / "back0"], [tmp_path / "twins/teacher/class.csv"])
     with pytest.raises(dy.errors.FileError, match="no name, or the same one"):
         assert twins.students
+
+
+LISTS = {  # as course platforms export them
+    "moodle": (
+        "First name,Surname,ID number,Email address\n"
+        "Ana,Núñez,0012,ana@example.org\nLuis,Peña,0013,luis@example.org\n"
+    ),
+    "moodle-es": (
+        "Nombre;Apellido(s);Número de ID;Dirección de correo\n"
+        "Ana;Núñez;0012;ana@example.org\nLuis;Peña;0013;luis@example.org\n"
+    ),
+    "canvas": (
+        "Student,ID,SIS Login ID,Section\n    Points Possible,,,\n"
+        '"Núñez, Ana",501,ana@example.org,A\n"Peña, Luis",502,-luis,A\n'
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("platform", LISTS)
+def test_columns_of_a_list_come_back_with_the_marks(platform, tmp_path):
+    given = tmp_path / "list.csv"
+    given.write_text(LISTS[platform], "utf-8")
+    folder = tmp_path / "class"
+    dy.exercises.write_class(folder, given, WHICH)
+    table = folder / "teacher" / "class.csv"
+    returned = tmp_path / "returned"
+    returned.mkdir()
+    seed = students_of_columns(table)[1]
+    (returned / "a.csv").write_bytes(answered(folder, 1, solutions(seed)))
+    marks = dy.exercises.class_marks(returned, table)
+    came = [row for row in rows(given) if "Points Possible" not in row[0]]
+    saved = rows(marks.save(tmp_path / "marks.csv"))
+    wide = len(came[0])
+    assert [[x.removeprefix("'") for x in row[:wide]] for row in saved[:3]] == came
+    assert saved[0][wide:] == ["sheet", "right", "of", "1", "5", "12", "remarks"]
+    assert [row[wide + 1] for row in saved[1:]] == ["6", "0"]
+    again = rows(
+        dy.exercises.write_class(tmp_path / "again", table)[0].parents[1] / "teacher" / "class.csv"
+    )
+    assert again == rows(table), "who was in a class gets the same sheets again, ID and all"
+    assert all("example.org" not in p.read_text() for p in (folder / "students").glob("*"))
+
+
+def students_of_columns(table):
+    return {int(row[3]): int(row[4]) for row in rows(table)[1:]}
+
+
+def test_a_term_puts_students_together_by_their_columns(tmp_path):
+    twins = "Name,Email address\nAna,a1@example.org\nAna,a2@example.org\n"
+    other = "Name,Email address\nAna,a2@example.org\n"
+    folders = []
+    for k, text in enumerate((twins, other)):
+        (tmp_path / f"list{k}.csv").write_text(text)
+        if k == 0:
+            with pytest.warns(DynamisWarning, match="same name"):
+                dy.exercises.write_class(tmp_path / f"c{k}", tmp_path / f"list{k}.csv", [1])
+        else:
+            dy.exercises.write_class(tmp_path / f"c{k}", tmp_path / f"list{k}.csv", [1])
+        back = tmp_path / f"back{k}"
+        back.mkdir()
+        form = tmp_path / f"c{k}" / "students" / "answers-1.csv"
+        (back / "a.csv").write_bytes(form.read_bytes().replace(b",m,", b",m,9"))
+        folders.append(back)
+    tables = [tmp_path / f"c{k}" / "teacher" / "class.csv" for k in (0, 1)]
+    term = dy.exercises.term_marks(folders, tables)
+    assert term.rows == [
+        ["Name", "Email address", "back0", "back1", "mean of sheets (%)", "sheets", "missing"],
+        ["Ana", "a1@example.org", "0/2", "", "0", "1", "1"],
+        ["Ana", "a2@example.org", "", "0/2", "0", "1", "1"],
+    ]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,11 +16,15 @@ from ..exercises import (
     TermMarks,
     class_marks,
     exercise,
+    register,
     sheet,
     term_marks,
+    write_assignment,
     write_class,
+    write_quiz,
 )
-from ..exercises.exercise import Exercise, words
+from ..exercises.exercise import Exercise
+from ..exercises.question import words
 from ..exercises.sheets import SUFFIXES, worked_text
 from ..files import checked_path, write
 from .arguments import Json, Numbers, listed
@@ -29,6 +33,7 @@ from .printing import data, data_json, raw, table, talk, wrote
 DECIMAL = re.compile(r"[-+]?\d+,\d+")
 RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 MOST_SEEDS = 1000
+QUIZZES = (".xml", ".gift")
 Which = Annotated[
     Positional[str],
     arg(metavar="[EXERCISE,..]", help="Numbers or names (default: all).", help_behavior_hint=""),
@@ -39,7 +44,8 @@ Language = Literal["en", "es"]
 def run(
     which: Which = "all", *, seed: int = 0, language: Language | None = None,
     answer: Numbers = None, solution: bool = False, working: bool = False,
-    seeds: str | None = None, students: Path | None = None, mark: Path | None = None,
+    exercises: Path | None = None, seeds: str | None = None, students: Path | None = None,
+    mark: Path | None = None,
     format: Literal["html", "markdown", "latex"] = "html",
     output: Path | None = None, overwrite: bool = False, json: Json = False,
 ) -> int:  # fmt: skip
@@ -62,6 +68,7 @@ def run(
       dynamis exercise 1,5,8 --seeds 1-30 --output class1
       dynamis exercise 1,5,8 --students names.txt --output class1 --language es
       dynamis exercise --mark returned --students class1/teacher/class.csv --output marks.csv
+      dynamis exercise --exercises mine.py --seeds 1-20 --output quiz.xml
       dynamis exercise --mark back1,back2 --students 1/teacher/class.csv,2/teacher/class.csv
 
     Args:
@@ -71,16 +78,21 @@ def run(
         answer: Answers to check, in the order and units of the question.
         solution: Print the solution too.
         working: Print the solution step by step.
-        seeds: A sheet for each of these seeds, such as 1-30 or 3,7,12-20; needs --output.
+        exercises: Python file (.py) with exercises of your own, which is run: give only files that
+            you trust. They are known by number and name, and `all` means them.
+        seeds: A sheet for each of these seeds, such as 1-30 or 3,7,12-20; needs --output. To a file
+            .xml (Moodle XML) or .gift: a variant of each exercise.
         students: A sheet for each student of a file: names (one a line), or a table (.csv) with a
             column student (or first name and surname) and perhaps seed; needs --output. With
             --mark: the teacher's class.csv.
         mark: Folder of the forms that were handed in; --output writes the marks as .csv. Several
             folders, with as many files after --students: one table of a term.
         format: Of the sheets of a class.
-        output: File (.html, .md or .tex) of a sheet, or folder of a class.
+        output: File of a sheet (.html, .md, .tex), of an assignment for nbgrader (.ipynb), of
+            questions for a course platform (.xml, .gift; needs --seeds), or folder of a class.
         overwrite: Write into a folder that is not empty; another class there is not replaced.
     """
+    own = [] if exercises is None else [x.number for x in register(exercises)]
     if mark is not None:
         if students is None:
             raise OptionError(
@@ -91,7 +103,14 @@ def run(
             return _mark_term(folders, classes, language, output, json)
         return _mark(mark, students, language, output, json)
     language = language or "en"
-    chosen = _chosen(which)
+    chosen = own if own and which == "all" else _chosen(which)
+    if output is not None and output.suffix.lower() in QUIZZES:
+        if seeds is None:
+            raise OptionError(
+                "questions for a course platform need seeds", "--seeds 1-20: a variant for each"
+            )
+        wrote(write_quiz(output, _seeds(seeds), chosen, language))
+        return 0
     if seeds is not None or students is not None:
         if output is None or (seeds is not None and students is not None):
             raise OptionError(
@@ -99,15 +118,18 @@ def run(
                 "--seeds 1-30 --output class1",
             )
         who = students if students is not None else _seeds(seeds or "")
-        some = None if which == "all" else chosen
+        some = None if which == "all" and not own else chosen
         paths = write_class(output, who, some, language, format, overwrite)
         talk(f"wrote {counted(len(paths), 'file')} to {output}")
+        return 0
+    if output is not None and output.suffix.lower() == ".ipynb":
+        wrote(write_assignment(output, seed, chosen, language))
         return 0
     if output is not None:
         formats = {suffix: name for name, suffix in SUFFIXES.items()}
         path = checked_path(output, formats, "sheet")
         kind = formats[path.suffix.lower()]
-        wrote(write(path, sheet(seed, language, chosen, solution, working, kind)))
+        wrote(write(path, sheet(seed, language, chosen, solution, working, kind, drawings=True)))
         return 0
     if answer is not None:
         if len(chosen) > 1:
@@ -220,7 +242,7 @@ def _mark_term(
 
 
 def _marked_facts(one: StudentMarks) -> dict[str, Any]:
-    student = asdict(one.student)
+    student = asdict(one.student) | {"columns": dict(one.student.columns)}
     by_exercise = {k: right for k, (right, _) in one.by_exercise.items()}
     return student | {
         "right": one.right, "of": one.of, "by_exercise": by_exercise, "remarks": one.remarks
@@ -229,9 +251,8 @@ def _marked_facts(one: StudentMarks) -> dict[str, Any]:
 
 def _facts(one: Exercise, solution: bool, working: bool) -> dict[str, Any]:
     """An exercise as JSON; who is to solve it does not find the answers there."""
-    facts = asdict(one)
-    if not (solution or working):
-        del facts["answers"]
+    said = {"question"} if solution or working else {"question", "answers"}
+    facts = {x.name: getattr(one, x.name) for x in fields(one) if x.name not in said}
     if working:
         facts["working"] = [asdict(x) | {"plain": str(x)} for x in one.working()]
     return facts

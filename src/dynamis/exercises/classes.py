@@ -15,7 +15,8 @@ from typing import Any
 from ..arguments import checked, choice, is_list, path_of, whole
 from ..errors import FileError, OptionError, counted, legible, shown, warn
 from ..files import write_folder
-from .exercise import EXERCISES, LANGUAGES, LARGEST_SEED, Exercise, exercise, number_of, words
+from .exercise import LARGEST_SEED, Exercise, exercise, number_of
+from .question import EXERCISES, LANGUAGES, words
 from .sheets import SUFFIXES, Sheet
 from .spreadsheets import FORMULA, number_text, read_table, table_bytes, text_of
 
@@ -31,21 +32,28 @@ COLUMNS = {  # of a table of students, in both languages
         "student", "name", "first name", "full name", "estudiante", "nombre", "nombre completo",
         "nombre y apellidos",
     ),
-    "surname": ("surname", "last name", "family name", "apellido", "apellidos"),
+    "surname": (
+        "surname", "last name", "family name", "apellido", "apellidos", "apellido(s)",
+    ),
     "sheet": ("sheet", "hoja"), "seed": ("seed", "semilla"),
     "exercises": ("exercises", "ejercicios"),
 }  # fmt: skip
+NO_STUDENT = "points possible"  # the second row of a table of Canvas
 CLASS_COLUMNS = ("class_id", "language", "student", "sheet", "seed", "exercises")  # of class.csv
 
 
 @dataclass(frozen=True)
 class Student:
-    """Who gets a sheet: its number, the seed of its numbers, and which exercises it has."""
+    """Who gets a sheet: its number, the seed of its numbers, and which exercises it has.
+
+    `columns` are those of the list of students (title, cell) as they came in: ID, e-mail, ...
+    """
 
     sheet: int
     seed: int
     name: str = ""
     exercises: tuple[int, ...] = tuple(range(1, len(EXERCISES) + 1))
+    columns: tuple[tuple[str, str], ...] = ()
 
     def drawn(self, language: str) -> tuple[Exercise, ...]:
         """The exercises of the sheet."""
@@ -77,7 +85,8 @@ def write_class(
 
     `students` are seeds (whole numbers), names, or the path of a file: names, one a line, or a
     table (.csv) with a column student (or first name and surname) and perhaps seed. Where seeds
-    are not given they are drawn at random, and only the teacher's class.csv holds them. `which`
+    are not given they are drawn at random, and only the teacher's class.csv holds them. A list
+    that a course platform exports keeps its columns (ID, e-mail) in the table of marks. `which`
     and `language` are as of `sheet`; `format` is "html", "markdown" or "latex".
 
     students/ has the sheets and a form for the answers of each; teacher/ has class.csv (which
@@ -183,11 +192,24 @@ def _files_of(
 
 def _class_rows(group: ClassList, language: str) -> list[Sequence[Any]]:
     """The table that makes the sheets again, and marks them."""
-    rows: list[Sequence[Any]] = [CLASS_COLUMNS]
+    titles = kept_titles(group.students)
+    rows: list[Sequence[Any]] = [(*CLASS_COLUMNS, *titles)]
     for x in group.students:
         which = " ".join(map(str, x.exercises))
-        rows.append((group.id, language, x.name, x.sheet, x.seed, which))
+        own = (group.id, language, x.name, x.sheet, x.seed, which)
+        rows.append((*own, *kept_cells(x, titles)))
     return rows
+
+
+def kept_titles(students: Sequence[Student]) -> tuple[str, ...]:
+    """Titles of the columns that came in with a list of students."""
+    return tuple(dict.fromkeys(title for x in students for title, _ in x.columns))
+
+
+def kept_cells(student: Student, titles: Sequence[str]) -> list[str]:
+    """Cells of a student in these columns."""
+    known = dict(student.columns)
+    return [known.get(title, "") for title in titles]
 
 
 def _form_rows(student: Student, class_id: str, drawn: Sequence[Exercise]) -> list[list[Any]]:
@@ -269,14 +291,19 @@ def read_class(path: Any) -> ClassList:
     return ClassList(id, _checked_students(_named(rows)), language)
 
 
-def _table_of_students(file: Path) -> list[dict[str, str]]:
-    """Rows of a file, column -> cell: names, one a line, or a table (.csv)."""
+def _table_of_students(file: Path) -> list[dict[str, Any]]:
+    """Rows of a file, column -> cell: names, one a line, or a table (.csv).
+
+    "columns" has the cells to keep by their titles.
+    """
     if file.suffix.lower() != ".csv":
         return [{"student": x} for x in text_of(file).splitlines() if x.strip()]
     table = read_table(file)
     titles = [cell.lower() for cell in table.header]
+    ours = tuple(titles[: len(CLASS_COLUMNS)]) == CLASS_COLUMNS
+    looked_at = titles[: len(CLASS_COLUMNS)] if ours else titles
     places = {
-        key: next((k for k, title in enumerate(titles) if title in known), None)
+        key: next((k for k, title in enumerate(looked_at) if title in known), None)
         for key, known in COLUMNS.items()
     }
     if places["student"] is None and places["seed"] is None:
@@ -284,20 +311,43 @@ def _table_of_students(file: Path) -> list[dict[str, str]]:
             f"the header of {str(file)!r} is {shown(', '.join(table.header))}, expected a column "
             "student (and perhaps seed)"
         )
-    return [
-        {key: row[k] for key, k in places.items() if k is not None and k < len(row)}
-        for row in table.rows
-    ]
+    found = []
+    for row in table.rows:
+        cells: dict[str, Any] = {
+            key: row[k] for key, k in places.items() if k is not None and k < len(row)
+        }
+        if cells.get("student", "").lower() == NO_STUDENT:
+            continue
+        cells["columns"] = tuple(
+            (table.header[k], _unquoted(row[k])) for k in _kept(titles) if k < len(row)
+        )
+        found.append(cells)
+    return found
 
 
-def _named(rows: Sequence[Mapping[str, str]]) -> list[Student]:
+def _kept(titles: Sequence[str]) -> list[int]:
+    """Columns to keep: those behind our own of a class.csv, or all of another list with an ID."""
+    if tuple(titles[: len(CLASS_COLUMNS)]) == CLASS_COLUMNS:
+        return [k for k in range(len(CLASS_COLUMNS), len(titles)) if titles[k]]
+    meaning = {title: key for key, known in COLUMNS.items() for title in known}
+    if all(title in meaning for title in titles if title):
+        return []
+    names = ("student", "surname", None)
+    return [k for k, title in enumerate(titles) if title and meaning.get(title) in names]
+
+
+def _unquoted(cell: str) -> str:
+    """A cell without the quote that keeps a spreadsheet from computing it."""
+    rest = cell.removeprefix("'")
+    return rest if FORMULA.match(rest) else cell
+
+
+def _named(rows: Sequence[Mapping[str, Any]]) -> list[Student]:
     """Students of the rows of a table; what is not given is counted, drawn, or as before."""
     found, used = [], set[int]()
     for k, row in enumerate(rows, 1):
         whole_name = f"{row.get('student', '')} {row.get('surname', '')}"
-        name = legible(" ".join(whole_name.split()))
-        if FORMULA.match(name.removeprefix("'")):
-            name = name.removeprefix("'")  # as `_cell` wrote it
+        name = _unquoted(legible(" ".join(whole_name.split())))
         if len(name) > LONGEST_NAME:
             raise OptionError(
                 f"the name of student {k} has {counted(len(name), 'character')}, expected at most "
@@ -312,7 +362,8 @@ def _named(rows: Sequence[Mapping[str, str]]) -> list[Student]:
             number_of(int(x) if x.isdecimal() else x) for x in row.get("exercises", "").split()
         )
         own = own or (found[-1].exercises if found else Student.exercises)
-        found.append(Student(k if sheet is None else sheet, seed, name, own))
+        number, columns = k if sheet is None else sheet, row.get("columns", ())
+        found.append(Student(number, seed, name, own, columns))
     return found
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..arguments import checked, choice, is_list, path_of
 from ..errors import (
@@ -20,8 +21,9 @@ from ..errors import (
 from ..files import checked_path, write
 from ..lazy import cached_property
 from ..model.quantity import quantity
-from .classes import ClassList, Student, read_class
-from .exercise import LANGUAGES, exercise, words
+from .classes import ClassList, Student, kept_cells, kept_titles, read_class
+from .exercise import exercise
+from .question import LANGUAGES, words
 from .spreadsheets import Spreadsheet, read_table, table_bytes
 
 MOST_FILES = 10_000  # in a folder that is marked
@@ -68,17 +70,22 @@ class ClassMarks:
 
     @checked
     def save(self, path: str | Path) -> Path:
-        """Write a table (.csv): a row for each student, then one for each unassigned problem."""
+        """Write a table (.csv): a row for each student, then one for each unassigned problem.
+
+        Columns of the list of students (ID, e-mail) stand first, as they came in.
+        """
         said = words(self.language)["words"]
         numbers = sorted({k for one in self.students for k in one.by_exercise})
-        rows = [
-            [said[x] for x in ("sheet", "student", "right", "of")] + numbers + [said["remarks"]]
-        ]
+        titles = kept_titles([one.student for one in self.students])
+        before = [*titles, said["sheet"]] if titles else [said["sheet"], said["student"]]
+        rows: list[list[Any]] = [[*before, said["right"], said["of"], *numbers, said["remarks"]]]
         for one in self.students:
             marks = [one.by_exercise.get(k, ("", 0))[0] for k in numbers]
-            who = [one.student.sheet, one.student.name, one.right, one.of]
-            rows.append([*who, *marks, "; ".join(one.remarks)])
-        rows += [[""] * (4 + len(numbers)) + [problem] for problem in self.unassigned]
+            who = [*kept_cells(one.student, titles), one.student.sheet]
+            who = who if titles else [*who, one.student.name]
+            rows.append([*who, one.right, one.of, *marks, "; ".join(one.remarks)])
+        empty = [""] * (len(before) + 2 + len(numbers))
+        rows += [[*empty, problem] for problem in self.unassigned]
         content = table_bytes(rows, self.language)
         return write(checked_path(path, (".csv",), "table of marks"), content)
 
@@ -92,8 +99,11 @@ class TermMarks:
 
     @cached_property
     def students(self) -> Mapping[str, tuple[StudentMarks | None, ...]]:
-        """Name -> marks in every class; None where the class has no such student."""
-        named = [{x.student.name: x for x in one.students} for one in self.classes]
+        """Name -> marks in every class; None where the class has no such student.
+
+        Where all classes have the same columns of a list (ID, e-mail), these cells are the name.
+        """
+        named = [{self._who(x.student): x for x in one.students} for one in self.classes]
         for label, one, known in zip(self.sheets, self.classes, named, strict=True):
             if "" in known or len(known) < len(one.students):
                 raise FileError(
@@ -103,17 +113,29 @@ class TermMarks:
         names = dict.fromkeys(name for known in named for name in known)
         return {name: tuple(known.get(name) for known in named) for name in names}
 
+    @cached_property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of the columns that all classes kept; none if they differ."""
+        each = {kept_titles([x.student for x in one.students]) for one in self.classes}
+        return each.pop() if len(each) == 1 else ()
+
+    def _who(self, student: Student) -> str:
+        return "\t".join(kept_cells(student, self.titles)).strip("\t") or student.name
+
     @property
     def rows(self) -> list[list[str]]:
         """A table: the head, then of each student right answers of every sheet, and the mean (%)
         over those handed in, how many these are, and how many are missing."""
         said = words(self.classes[0].language)["words"]
-        found = [[said["student"], *self.sheets, *(said[x] for x in ("mean", "count", "missing"))]]
+        head = self.titles or (said["student"],)
+        found = [[*head, *self.sheets, *(said[x] for x in ("mean", "count", "missing"))]]
         for name, marks in self.students.items():
             came = [x for x in marks if x is not None and x.handed_in]
             mean = f"{100.0 * sum(x.right / x.of for x in came) / len(came):.0f}" if came else ""
             each = ["" if x is None or not x.handed_in else f"{x.right}/{x.of}" for x in marks]
-            found.append([name, *each, mean, str(len(came)), str(len(marks) - len(came))])
+            first = next(x.student for x in marks if x is not None)
+            who = kept_cells(first, self.titles) or [name]
+            found.append([*who, *each, mean, str(len(came)), str(len(marks) - len(came))])
         return found
 
     @property

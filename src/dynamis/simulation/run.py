@@ -1,5 +1,6 @@
 """What a simulation leaves: states over time, and why it ended."""
 
+import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from ..errors import OptionError, warn
 from ..files import separate, write_columns
 from ..lazy import cached_property, package
 from ..model.check.finding import Finding
+from ..tables import html_table
 from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_short
 from .elastic.backlash import TOUCHING
 from .elastic.numerical_damping import NumericalDamping, numerical_damping
@@ -384,6 +386,18 @@ class Run:
         past = [] if origin(self.q) else self._in_short("torque", "velocity")  # not from a GPU
         end += "".join(f"; {x}" for x in past)
         return f"Run({self.robot.name!r}{members}, {last:g} s, {len(self.t)} instants{end})"
+
+    def _repr_html_(self) -> str:
+        said = f"<p>{html.escape(repr(self))}</p>"
+        if self.q.ndim != 2 or origin(self.q) or not len(self.t):
+            return said
+        peaks = (np.abs(x).max(axis=0, initial=0.0) for x in (self.qd, self.tau))
+        columns = (self.q[0], self.q[-1], *peaks)
+        cells = ([f"{x:.4g}" for x in row] for row in np.transpose(columns).tolist())
+        rows = [(name, *row) for name, row in zip(self.robot.joint_names, cells, strict=True)]
+        return said + html_table(
+            [("joint", "q at first", "at last", "max |qd|", "max |tau|"), *rows]
+        )
 
 
 def _table(run: Run, library: str) -> Any:

@@ -1,61 +1,24 @@
-"""The questions: how the numbers of each are drawn, and what the engine answers.
+"""Questions about planar arms, and single joints."""
 
-A question is a function of a `NumberDraw` that names its numbers and returns the answers; its words
-are in templates/exercises.LANGUAGE.toml under its name. Algorithms run over floats: nothing is
-compiled.
-"""
-
-from collections.abc import Callable, Mapping
+import math
 from dataclasses import replace
 from math import pi, sqrt
-from random import Random
-from typing import Any
 
-from ..control.single_joint import SingleJoint
-from ..model.drive import Drive
-from ..model.link import Link
-from ..robot import Robot, load
-from ..robot.arm import Arm, arm_of
-from ..spatial.functions import MATH
-from ..trajectory.polynomial import quintic
+from ...control.single_joint import SingleJoint
+from ...model.drive import Drive
+from ...model.link import Link
+from ...robot import Robot, load
+from ...robot.arm import Arm, arm_of
+from ...spatial.functions import MATH
+from ...trajectory.polynomial import quintic
+from .draw import OWN_INERTIA, SCALES, Answers, G, NumberDraw
 
-G = 9.81
-SCALES = {"Jm": 1e-4}  # of numbers that a text gives with a power of ten behind
 NEWTON_STEPS = 4
-Answers = list[float]
 
 
-class NumberDraw:
-    """Round numbers for one student: the same seed gives the same ones on every machine."""
-
-    def __init__(self, seed: int, name: str):
-        self._random = Random(f"{seed}/{name}")
-        self.numbers: dict[str, Any] = {}
-        self.angles: set[str] = set()  # numbers in degrees
-
-    def __call__(self, name: str, least: float, most: float, step: float) -> float:
-        """A multiple of `step` from `least` to `most`, kept under its name."""
-        count = round((most - least) / step) + 1
-        value = round(least + step * int(self._random.random() * count), 9)
-        self.numbers[name] = value
-        return value
-
-    def degrees(self, name: str, least: int, most: int) -> float:
-        """An angle of whole tens of degrees, in radians; shown in degrees."""
-        self.angles.add(name)
-        return self(name, least, most, 10) * pi / 180.0
-
-    def sign(self, name: str, least: float, most: float, step: float) -> float:
-        """A number of either sign, never small."""
-        value = self(name, least, most, step)
-        if self._random.random() < 0.5:
-            value = self.numbers[name] = -value
-        return value
-
-
-def bar(length: float | str, mass: float | str) -> Link:
+def bar(length: float | str, mass: float | str, own: str = OWN_INERTIA) -> Link:
     """A slender bar that turns about its end; numbers, or names of symbols."""
-    square = f"{mass} * {length}**2 / 12"
+    square = f"{mass} * {length}**2 {own}"
     return Link(a=length, mass=mass, com=(f"-{length} / 2", 0, 0), inertia=(0, square, square))
 
 
@@ -81,10 +44,11 @@ def lengths(draw: NumberDraw) -> tuple[float, float]:
     return draw("L1", 0.4, 1.2, 0.1), draw("L2", 0.3, 1.0, 0.1)
 
 
-def two_bars(draw: NumberDraw, gravity: float = G) -> Arm:
-    """Two slender bars with round lengths and masses."""
+def two_bars(draw: NumberDraw, level: bool = False) -> Arm:
+    """Two slender bars with round lengths and masses, in a vertical plane or a level one."""
     (first, second), m1 = lengths(draw), draw("m1", 2.0, 8.0, 0.5)
-    return planar(bar(first, m1), bar(second, draw("m2", 1.0, 5.0, 0.5)), gravity=gravity)
+    m2, (g, _, own) = draw("m2", 1.0, 5.0, 0.5), draw.slip
+    return planar(bar(first, m1, own), bar(second, m2, own), gravity=0.0 if level else g)
 
 
 def angles(draw: NumberDraw) -> list[float]:
@@ -95,7 +59,9 @@ def angles(draw: NumberDraw) -> list[float]:
 def forward_kinematics(draw: NumberDraw) -> Answers:
     """Where the tool is."""
     first, second = lengths(draw)
-    T = planar(bar(first, 1.0), bar(second, 1.0)).fk(angles(draw))
+    (q1, q2), arm = angles(draw), planar(bar(first, 1.0), bar(second, 1.0))
+    T, absolute = arm.fk([q1, q2]), arm.fk([q1, q2 - q1])
+    draw.mistake("absolute", [absolute[0][3], absolute[1][3]])
     return [T[0][3], T[1][3]]
 
 
@@ -130,6 +96,7 @@ def statics(draw: NumberDraw) -> Answers:
     first, second = lengths(draw)
     J = planar(bar(first, 1.0), bar(second, 1.0)).jacobian(angles(draw))
     force = draw.sign("Fx", 10, 50, 5), draw.sign("Fy", 10, 50, 5)
+    draw.mistake("transpose", [J[k][0] * force[0] + J[k][1] * force[1] for k in (0, 1)])
     return [J[0][k] * force[0] + J[1][k] * force[1] for k in (0, 1)]
 
 
@@ -138,7 +105,7 @@ def gravity_torques(draw: NumberDraw) -> Answers:
     (first, second), m1 = lengths(draw), draw("m1", 2.0, 8.0, 0.5)
     upper, lower = bar(first, m1), bar(second, draw("m2", 1.0, 5.0, 0.5))
     load_ = draw("mL", 1.0, 4.0, 0.5)
-    robot = planar_robot(upper, lower).with_payload(load_)
+    robot = planar_robot(upper, lower, gravity=draw.slip.g).with_payload(load_)
     return list(arm_of(robot, MATH).gravity_torque(angles(draw)))
 
 
@@ -151,7 +118,7 @@ def mass_matrix(draw: NumberDraw) -> Answers:
 
 def coriolis(draw: NumberDraw) -> Answers:
     """C(q, qd) qd: torques of velocities alone."""
-    arm = two_bars(draw, gravity=0.0)
+    arm = two_bars(draw, level=True)
     q = [0.0, draw.degrees("q2", 30, 120)]
     qd = [draw.sign("qd1", 0.5, 3.0, 0.1), draw.sign("qd2", 0.5, 3.0, 0.1)]
     return list(arm.inverse_dynamics(q, qd, [0.0, 0.0]))
@@ -187,7 +154,12 @@ def pendulum(draw: NumberDraw) -> Answers:
     """Angular velocity at the lowest point, by energy."""
     length, mass = draw("L", 0.4, 1.5, 0.1), draw("m", 1.0, 6.0, 0.5)
     end = draw("mE", 0.5, 4.0, 0.5)
-    arm = arm_of(planar_robot(bar(length, mass)).with_payload(end), MATH)
+    link = bar(length, mass, draw.slip.bar)
+    arm = arm_of(planar_robot(link, gravity=draw.slip.g).with_payload(end), MATH)
+    square = (mass / 3.0 + end) * length**2  # as if half the energy were all of it
+    weight = draw.slip.g * length * (mass / 2.0 + end)
+    draw.mistake("half", [sqrt(weight / square)])
+    draw.mistake("bar_end", [sqrt(2.0 * draw.slip.g * length * (mass + end) / square)])
     fallen = arm.potential_energy([0.0]) - arm.potential_energy([-pi / 2.0])
     return [sqrt(2.0 * fallen / arm.mass_matrix([0.0])[0][0])]
 
@@ -197,10 +169,14 @@ def gear(draw: NumberDraw) -> Answers:
     length, mass = draw("L", 0.4, 1.2, 0.1), draw("m", 2.0, 8.0, 0.5)
     ratio, rotor = draw("N", 50, 160, 10), draw("Jm", 1.0, 5.0, 0.5)
     drive = Drive(gear=ratio, rotor_inertia=SCALES["Jm"] * rotor)
-    link = replace(bar(length, mass), drive=drive)
+    link = replace(bar(length, mass, draw.slip.bar), drive=drive)
     arm = planar(link, gravity=0.0)
     qdd = draw("qdd", 1.0, 6.0, 0.5)
-    inertia = arm.mass_matrix([0.0])[0][0]
+    inertia, own = arm.mass_matrix([0.0])[0][0], SCALES["Jm"] * rotor
+    alone = inertia - own * ratio**2
+    for hint, wrong in (("once", alone + ratio * own), ("rotor", alone)):
+        draw.mistake(hint, [wrong, wrong * qdd / ratio])
+    draw.mistake("joint_side", [math.nan, inertia * qdd])
     return [inertia, arm.inverse_dynamics([0.0], [0.0], [qdd])[0] / ratio]
 
 
@@ -209,6 +185,7 @@ def pd_design(draw: NumberDraw) -> Answers:
     inertia, damping = draw("J", 0.2, 2.0, 0.1), draw("B", 0.1, 1.0, 0.1)
     w, torque = draw("w", 4, 20, 1), draw("T", 1, 6, 0.5)
     kp, kd = inertia * w**2, 2.0 * inertia * w - damping
+    draw.mistake("damping", [math.nan, kd + damping, math.nan])
     joint = SingleJoint(inertia, damping, 1.0, kp=kp, kd=kd)
     return [kp, kd, abs(torque * joint.disturbance_error)]
 
@@ -216,6 +193,7 @@ def pd_design(draw: NumberDraw) -> Answers:
 def quintic_peaks(draw: NumberDraw) -> Answers:
     """Largest velocity and acceleration of a quintic from rest to rest."""
     far, duration = draw("D", 0.4, 2.4, 0.1), draw("T", 0.5, 3.0, 0.1)
+    draw.mistake("cubic", [1.5 * far / duration, 6.0 * far / duration**2])
     move = quintic([0.0], [far], duration)
     speed = move(duration / 2.0).qd[0]
     return [float(speed), float(move(duration * (0.5 - sqrt(3.0) / 6.0)).qdd[0])]
@@ -225,19 +203,11 @@ def moment_from_torques(draw: NumberDraw) -> Answers:
     """First moment of a link and the zero of its torque sensor, from two measurements at rest."""
     moment, zero = draw("mc", 0.5, 4.0, 0.1), draw.sign("zero", 0.2, 1.5, 0.1)
     angle = draw.degrees("q", 40, 80)
-    arm = planar(point_mass(1.0))
-    unit = [arm.gravity_torque([x])[0] for x in (0.0, angle)]
+    angle_right = draw.numbers["q"] * pi / 180.0
+    unit = [planar(point_mass(1.0)).gravity_torque([x])[0] for x in (0.0, angle_right)]
     t0, t1 = (round(moment * x + zero, 3) for x in unit)
     draw.numbers = {"q": draw.numbers["q"], "t0": t0, "t1": t1}
+    arm = planar(point_mass(1.0), gravity=draw.slip.g)
+    unit = [arm.gravity_torque([x])[0] for x in (0.0, angle)]
     moment = (t0 - t1) / (unit[0] - unit[1])  # of the torques as rounded
     return [moment, t0 - moment * unit[0]]
-
-
-QUESTIONS: Mapping[str, Callable[[NumberDraw], Answers]] = {
-    made.__name__.replace("_", "-"): made
-    for made in (
-        forward_kinematics, inverse_kinematics, tool_velocity, statics, gravity_torques,
-        mass_matrix, coriolis, inverse_dynamics, release, polar, pendulum, gear, pd_design,
-        quintic_peaks, moment_from_torques,
-    )
-}  # fmt: skip
