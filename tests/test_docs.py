@@ -40,7 +40,10 @@ FEWEST = 200  # characters that a page says
 CUT = """[...document.querySelectorAll('.language-text pre > code')].some(
     code => code.offsetParent && code.scrollWidth > code.clientWidth + 1)"""
 REFERENCE = {
-    "robot": ("inverse_dynamics", "mass_matrix", "ik", "from_dh", "with_payload", "export"),
+    "robot": (
+        *("free_body", "inverse_dynamics", "mass_matrix", "ik", "from_dh", "with_payload"),
+        "export",
+    ),
     "models": ("Link", "Friction", "Drive"),
     "trajectory": ("quintic", "trapezoid", "fourier", "line", "time_optimal"),
     "simulate": ("simulate", "Run", "Sensors", "animate"),
