@@ -156,19 +156,24 @@ def f_p(r: Any, f: Any, qp: float, b: float) -> float:
 
 @strict
 def newtoneuler3(q: Any, qp: Any, qpp: Any, g: float, m4: float, iexter: Any) -> np.ndarray:
-    """NEWTONEULER3: torques (3,) of the pendulum; gravity g along -y0, the load a link 4."""
+    """NEWTONEULER3: torques (3,) of the pendulum; arguments as of NEWTONEULER4, g along -y0."""
     return _torque(3, (q, qp, qpp), g, m4, iexter, "m4")
 
 
 @strict
 def newtoneuler4(q: Any, qp: Any, qpp: Any, g: float, m5: float, iexter: Any) -> np.ndarray:
-    """NEWTONEULER4: torques and forces (4,) of the R P P R arm; the load is a link 5."""
+    """NEWTONEULER4: torques and forces (4,) of the R P P R arm.
+
+    q, qp, qpp are positions, velocities and accelerations of the joints, (4,), in rad and m; g is
+    the size of gravity, along -z0. The load is a link 5: its mass m5 (kg) and its inertia iexter
+    (3, 3) about the origin of frame 4, np.zeros((3, 3)) for none.
+    """
     return _torque(4, (q, qp, qpp), g, m5, iexter, "m5")
 
 
 @strict
 def newtoneuler6(q: Any, qp: Any, qpp: Any, g: float, m7: float, iexter: Any) -> np.ndarray:
-    """NEWTONEULER6: torques (6,) of the six-axis arm; the load is a link 7."""
+    """NEWTONEULER6: torques (6,) of the six-axis arm; arguments as of NEWTONEULER4."""
     return _torque(6, (q, qp, qpp), g, m7, iexter, "m7")
 
 
@@ -328,5 +333,6 @@ def _matrix(value: Any, name: str) -> np.ndarray:
     expected = "expected a matrix (3, 3) of finite numbers"
     found = numbers(value, name, expected)
     if found.shape != (3, 3) or not np.isfinite(found).all():
-        raise ShapeError(f"{name} is {shown(value)}, {expected}")
+        hint = "0.05 * np.eye(3), or np.zeros((3, 3)) for none" if found.size == 1 else None
+        raise ShapeError(f"{name} is {shown(value)}, {expected}", hint)
     return found
