@@ -29,9 +29,11 @@ COLUMNS = {  # of a table of students, in both languages
     "class_id": ("class_id",), "language": ("language",),
     "student": (
         "student", "name", "first name", "full name", "estudiante", "nombre", "nombre completo",
-        "nombre y apellidos",
+        "nombre y apellidos", "nombre(s)",
     ),
-    "surname": ("surname", "last name", "family name", "apellido", "apellidos"),
+    "surname": (
+        "surname", "last name", "family name", "apellido", "apellidos", "apellido(s)",
+    ),
     "sheet": ("sheet", "hoja"), "seed": ("seed", "semilla"),
     "exercises": ("exercises", "ejercicios"),
 }  # fmt: skip
