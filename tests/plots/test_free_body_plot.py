@@ -58,6 +58,17 @@ def test_an_arm_in_space_has_moments_with_two_heads_and_a_table(tmp_path):
     assert float(cells[1, 4]) == pytest.approx(force[2], rel=1e-3)
 
 
+def test_words_in_spanish():
+    body = dy.load("pendulum3").free_body("link2", STRETCHED)
+    figure = body.plot(language="es")
+    (table,) = figure.axes[1].tables
+    said = {cell.get_text().get_text() for cell in table.get_celld().values()}
+    assert {"de", "módulo", "peso", "joint2"} <= said and "weight" not in said
+    assert figure.get_suptitle() == "pendulum3: cuerpo libre de link2"
+    with pytest.raises(OptionError, match="language"):
+        body.plot(language="fr")
+
+
 def test_axes_of_ones_own():
     figure = Figure()
     flat = figure.add_subplot(1, 2, 1)

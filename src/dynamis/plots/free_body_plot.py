@@ -1,13 +1,14 @@
 """The free body of a link as a picture: straight arrows are forces, turning ones moments."""
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..arguments import checked
+from ..arguments import checked, choice
 from ..errors import OptionError, shown
 from ..robot.free_body import FreeBody
 from .figure import INK, SOFT, Picture, check_save, plain, save
@@ -24,15 +25,27 @@ TURN, RADIUS = np.radians(250.0), 0.13  # of the arc of a moment; its radius by 
 HEAD, SHARE = 0.06, 0.4  # of an arrow: by the link's size, and by its own length at most
 
 
+WORDS = {
+    "en": {"title": "{robot}: free body of {link}", "from": "from", "size": "size"},
+    "es": {
+        "title": "{robot}: cuerpo libre de {link}", "from": "de", "size": "módulo",
+        "weight": "peso", "inertia": "inercia", "tool": "herram.",
+    },
+}  # fmt: skip
+
+
 @checked
-def plot_free_body(body: FreeBody, path: Any = None, ax: Any = None) -> Figure:
+def plot_free_body(
+    body: FreeBody, path: Any = None, ax: Any = None, language: str = "en"
+) -> Figure:
     """A link alone with what acts on it, and a table of the numbers beside it (not with `ax`).
 
     Forces are drawn where they act, to one scale; moments to another one, in space as arrows with
     two heads along their axes, in a plane as arcs of one size. In grey and brown the link and its
     centre of mass; axes x, y, z are those of the base. Loads below 1 % of the largest are not
-    drawn. `path` also writes the picture.
+    drawn. `path` also writes the picture, `language` is "en" or "es".
     """
+    choice(language, "language", WORDS)
     if not isinstance(body, FreeBody):
         raise OptionError(f"body is {shown(body)}, expected what robot.free_body returned")
     check_save(path)
@@ -42,8 +55,9 @@ def plot_free_body(body: FreeBody, path: Any = None, ax: Any = None) -> Figure:
     axes = _beside_a_table(figure, view) if ax is None else ax
     _draw(axes, view, body, arm)
     if ax is None:
-        figure.suptitle(f"{plain(body.robot.name)}: free body of {plain(body.name)}", color=INK)
-        _table(figure, body)
+        names = {"robot": plain(body.robot.name), "link": plain(body.name)}
+        figure.suptitle(WORDS[language]["title"].format(**names), color=INK)
+        _table(figure, body, WORDS[language])
     if path is not None:
         save(figure, path)
     return figure
@@ -156,14 +170,15 @@ def _across(view: View, way: np.ndarray) -> np.ndarray:
     return found / size if size > 1e-6 else np.eye(3)[int(np.argmin(np.abs(way)))]
 
 
-def _table(figure: Any, body: FreeBody) -> None:
+def _table(figure: Any, body: FreeBody, words: Mapping[str, str]) -> None:
     """The numbers beside the drawing."""
-    header, *rows = body.rows
+    rows = body.rows[1:]
+    header = ["", words["from"], "x", "y", "z", words["size"], ""]
     right = figure.add_axes((0.555, 0.08, 0.43, 0.82))
     right.set_axis_off()
-    cells = [[_formula(row[0]), plain(row[1]), *row[2:]] for row in rows]
+    cells = [[_formula(row[0]), plain(words.get(row[1], row[1])), *row[2:]] for row in rows]
     made = right.table(
-        [["", "from", *header[2:]], *cells], loc="center", cellLoc="right", edges="horizontal",
+        [header, *cells], loc="center", cellLoc="right", edges="horizontal",
         colWidths=[0.14, 0.16, 0.165, 0.165, 0.165, 0.165, 0.1],
     )  # fmt: skip
     made.auto_set_font_size(False)

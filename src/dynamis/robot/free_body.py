@@ -91,11 +91,15 @@ class FreeBody:
     def __str__(self) -> str:
         return text_table(self.rows, right=0)
 
-    def plot(self, path: Any = None, ax: Any = None) -> Any:
-        """The link alone with its forces (straight arrows) and moments, and the numbers."""
+    def plot(self, path: Any = None, ax: Any = None, language: str = "en") -> Any:
+        """The link alone with its forces (straight arrows) and moments, and the numbers.
+
+        `path` also writes the picture, `ax` draws on matplotlib axes of your own, `language` of
+        the words is "en" or "es".
+        """
         from ..plots.free_body_plot import plot_free_body
 
-        return plot_free_body(self, path, ax)
+        return plot_free_body(self, path, ax, language)
 
 
 def _short(value: float) -> str:
