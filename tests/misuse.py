@@ -41,7 +41,7 @@ from dynamis.errors import DynamisError
 from dynamis.identify.elastic.joints import ElasticEstimate, ElasticJoint
 
 MODULES = (  # besides dynamis.__all__
-    *("agree", "gym", "identify", "jax", "plots", "realtime", "simulation"),
+    *("agree", "exercises.practica3", "gym", "identify", "jax", "plots", "realtime", "simulation"),
 )
 N = 2  # joints of the robot that is misused
 PATIENCE = 2.0  # seconds after which the script calls a call slow
@@ -303,6 +303,37 @@ STUDIED = (
     *("quantiles", "sensitivity", "standard_deviation", "units", "worst"),
 )
 
+# Práctica 3: joint vectors of the arm that the name ends with, vectors, matrices; the rest numbers
+OF_JOINTS = ("q", "qp", "qpp", "tau", "qini", "qpini", "par")
+MATRICES = ("r", "inercia", "inerciaext", "iexter")
+VECTORS = ("vp", "wp", "w", "s", "fuerza", "n", "p_siguiente", "p", "par", "f")
+
+
+def practice_value(name: str, parameter: str) -> Any:
+    """Something valid for a parameter of a function of Práctica 3."""
+    if parameter in ("mat_q", "path"):
+        return np.zeros((3, 40)) if parameter == "mat_q" else "film.html"
+    if parameter in MATRICES:
+        return np.eye(3)
+    if name[-1].isdigit() and parameter in OF_JOINTS:
+        return [0.1] * int(name[-1])
+    if parameter in VECTORS or (name, parameter) == ("ri0fi", "a"):
+        return [0.1, 0.2, 0.3]
+    return {"tsim": 0.02, "pint": 0.01, "tf": 0.01, "t0": 0.0}.get(parameter, 0.3)
+
+
+def of_practice() -> dict[str, Callable[[], Any]]:
+    """Valid values of all of its functions."""
+    module = importlib.import_module("dynamis.exercises.practica3")
+    return {
+        f"exercises.practica3.{name}.{parameter}": functools.partial(
+            practice_value, name, parameter
+        )
+        for name in module.__all__
+        for parameter in inspect.signature(getattr(module, name)).parameters
+    }
+
+
 # valid values by the parameter's name; of one callable: "callable.parameter"
 COORDINATES = ("cylindrical", "spherical", "homogeneous")
 VALID: dict[str, Callable[[], Any]] = {
@@ -396,6 +427,10 @@ VALID: dict[str, Callable[[], Any]] = {
     "Robot.from_dh.convention": lambda: "standard",
     "Robot.from_dh.links": lambda: [dy.Link(a=1.0, mass=1.0)],
     "Robot.save.path": lambda: "arm.toml",
+    "Robot.free_body.link": lambda: "link1",
+    "FreeBody.__getitem__.source": lambda: "weight",
+    "plots.plot_free_body.body": lambda: robot().free_body(0, [0.1, 0.2]),
+    **of_practice(),
     **dict.fromkeys(("Robot.with_drive.joint", "Robot.with_limits.joint"), lambda: "joint1"),
     "Robot.with_link.link": lambda: "link1",
     "Robot.with_spring.spring": lambda: dy.Spring(kind="torsion", joint="joint1", stiffness=2.0),

@@ -40,7 +40,10 @@ FEWEST = 200  # characters that a page says
 CUT = """[...document.querySelectorAll('.language-text pre > code')].some(
     code => code.offsetParent && code.scrollWidth > code.clientWidth + 1)"""
 REFERENCE = {
-    "robot": ("inverse_dynamics", "mass_matrix", "ik", "from_dh", "with_payload", "export"),
+    "robot": (
+        *("free_body", "inverse_dynamics", "mass_matrix", "ik", "from_dh", "with_payload"),
+        "export",
+    ),
     "models": ("Link", "Friction", "Drive"),
     "trajectory": ("quintic", "trapezoid", "fourier", "line", "time_optimal"),
     "simulate": ("simulate", "Run", "Sensors", "animate"),
@@ -235,6 +238,24 @@ def test_exercises_in_spanish_are_the_english_ones():
         said.append([blocks.NUMBER.findall(b.text) for b in found if b.kind == "text"])
     assert code[0] == code[1] and len(code[0]) == 21
     assert said[0] == said[1] and len(said[0]) == 27
+
+
+@pytest.mark.parametrize("folder", ["guides", "es"])
+def test_the_course_uses_every_exercise(folder):
+    """Short and larger ones, each in one week, and as many weeks as it says."""
+    page = (DOCS / folder / "course.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", page, re.MULTILINE)
+    assert [int(week) for week, _ in rows] == list(range(1, 15))
+    assert len(re.findall(r"^## \d+\. ", page, re.MULTILINE)) == 14
+    found = {"short": [], "larger": []}
+    for part in "; ".join(text for _, text in rows).split("; "):
+        kind = "short" if part.startswith(("short", "breve")) else "larger"
+        numbers = [int(x) for x in re.findall(r"\d+", part)]
+        if " to " in part or " a " in part:
+            numbers = range(numbers[0], numbers[1] + 1)
+        found[kind] += numbers
+    short = [k + 1 for k in range(15)]
+    assert sorted(found["short"]) == short and sorted(found["larger"]) == list(range(1, 21))
 
 
 SOME = range(4, 8)  # joints; more take most of a minute

@@ -224,6 +224,18 @@ def test_show_lists_limits_of_speed_and_torque_and_a_simulation_warns_of_them(ca
     assert "torque limit" in dy.load("ur5e")._repr_html_()
 
 
+def test_show_writes_a_file_to_start_from(capsys, tmp_path):
+    path = tmp_path / "arm.toml"
+    assert main(["show", "planar-2link", "--save", str(path)]) == 0
+    assert f"wrote {path}" in capsys.readouterr().err
+    assert dy.load(path) == dy.load("planar-2link")
+    assert main(["show", "planar-2link", "--save", str(tmp_path / "arm.txt")]) == 2
+    assert ".toml, .urdf" in capsys.readouterr().err
+    (tmp_path / "mine.toml").write_text('nombre = "mi brazo"')
+    assert main(["show", str(tmp_path / "mine.toml")]) == 2
+    assert "dynamis show planar-2link --save arm.toml" in capsys.readouterr().err
+
+
 def test_show_json_is_the_file(capsys):
     code, table = answer(capsys, "show", "puma560")
     assert code == 0

@@ -235,6 +235,25 @@ def test_seeds_make_the_sheets_that_everybody_can_print(tmp_path, capsys):
         assert (tmp_path / "c" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
 
 
+def test_a_list_as_moodle_exports_it_in_spanish(tmp_path):
+    (tmp_path / "list.csv").write_text(
+        '\ufeffNombre,Apellido(s),"Número de ID","Dirección de correo"\nAna,Pérez,A01,ana@u.es\n',
+        encoding="utf-8",
+    )
+    dy.exercises.write_class(tmp_path / "a", tmp_path / "list.csv", [1], language="es")
+    (student,) = students_of(tmp_path / "a" / "teacher" / "class.csv").values()
+    assert student[0] == "Ana Pérez"
+
+
+def test_exercises_by_a_range(capsys):
+    assert main(["exercise", "2-4,gear", "--seed", "9"]) == 0
+    shown = capsys.readouterr().out
+    assert [k for k in range(1, 16) if f"## {k}. " in shown] == [2, 3, 4, 12]
+    for wrong in ("4-2", "1-99999999"):
+        assert main(["exercise", wrong]) == 2
+        assert f"exercise is '{wrong}'" in capsys.readouterr().err
+
+
 def test_a_class_is_never_replaced(tmp_path):
     folder, table = tmp_path / "a", tmp_path / "a" / "teacher" / "class.csv"
     dy.exercises.write_class(folder, ["Ana", "Luis"], [1])

@@ -139,4 +139,5 @@ commands:
 
 `dynamis COMMAND --help` has examples. ROBOT is a name of the catalogue or a path
 to a .toml, .urdf, .sdf, MJCF (.xml) or, with --run-xacro, .xacro file. Every command
-takes --json."""
+takes --json. `dynamis show planar-2link --save arm.toml` writes a file to start an arm
+of your own from."""

@@ -36,7 +36,11 @@ MOST_SEEDS = 1000
 QUIZZES = (".xml", ".gift")
 Which = Annotated[
     Positional[str],
-    arg(metavar="[EXERCISE,..]", help="Numbers or names (default: all).", help_behavior_hint=""),
+    arg(
+        metavar="[EXERCISE,..]",
+        help="Numbers, names or ranges such as 1-8 (default: all).",
+        help_behavior_hint="",
+    ),
 ]
 Language = Literal["en", "es"]
 
@@ -65,7 +69,7 @@ def run(
     A class: sheets and forms for answers in class1/students, solutions in class1/teacher; then
     marks of the forms that came back:
 
-      dynamis exercise 1,5,8 --seeds 1-30 --output class1
+      dynamis exercise 1-8 --seeds 1-30 --output class1
       dynamis exercise 1,5,8 --students names.txt --output class1 --language es
       dynamis exercise --mark returned --students class1/teacher/class.csv --output marks.csv
       dynamis exercise --exercises mine.py --seeds 1-20 --output quiz.xml
@@ -152,21 +156,28 @@ def _chosen(which: str) -> list[int | str]:
     """Exercises by number or name."""
     if which == "all":
         return list(EXERCISES)
-    return [int(x) if x.isdecimal() else x for x in re.split(r"[,\s]+", which.strip(" ,"))]
+    parts = re.split(r"[,\s]+", which.strip(" ,"))
+    return [x for part in parts for x in (_numbers(part) or [part])]
+
+
+def _numbers(part: str) -> list[int]:
+    """A number, or those of a range such as 1-8; none for what is neither, or too many."""
+    match = RANGE.fullmatch(part)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    return [] if last - first >= MOST_SEEDS else list(range(first, last + 1))
 
 
 def _seeds(given: str) -> list[int]:
     """1-30, or 3,7,12-20."""
     found: list[int] = []
     for part in re.split(r"[,\s]+", given.strip(" ,")):
-        match = RANGE.fullmatch(part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if last < first or last - first >= MOST_SEEDS:
+        numbers = _numbers(part)
+        if not numbers:
             raise OptionError(
                 f"seeds is {given!r}, expected whole numbers such as 1-30 or 3,7,12-20, at most "
                 f"{MOST_SEEDS}"
             )
-        found += range(first, last + 1)
+        found += numbers
     return found
 
 

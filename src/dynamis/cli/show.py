@@ -8,6 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from ..errors import counted
+from ..files import checked_path
 from ..model.closure import CLOSURE_COLUMNS, closure_texts
 from ..model.formats.tables import model_table
 from ..model.link import Link
@@ -18,6 +19,7 @@ from ..model.spring import SPRING_COLUMNS, spring_row
 from ..robot import Robot, load
 from ..robot.html import bodies, geometry, joint_parts
 from .arguments import (
+    SAVED,
     Json,
     Place,
     RobotName,
@@ -38,6 +40,7 @@ def run(
     *,
     q: Place = None,
     plot: Path | None = None,
+    save: Path | None = None,
     run_xacro: RunXacro = False,
     json: Json = False,
 ) -> int:
@@ -51,6 +54,7 @@ def run(
       dynamis show puma560
       dynamis show planar-rr --q 30deg 45deg
       dynamis show puma560 --plot frames.png
+      dynamis show planar-2link --save arm.toml
       dynamis show arm.urdf --json
 
     Args:
@@ -58,13 +62,18 @@ def run(
             position.
         plot: Draw the arm, its frames and the names of its joints to this image, at --q (default:
             all joints at zero; of closed mechanisms home).
+        save: Write the robot to this .toml or .urdf file, to start an arm of your own from.
     """
     check_pictures(plot)
+    if save is not None:
+        checked_path(save, SAVED, "robot")
     found = load(robot, run_xacro=run_xacro)
     there = None if q is None else place(found, q, "q")
     warn_of_findings(found, robot, quick=True)
     if plot is not None:
         found.plot(found.home if there is None else there, path=plot)
+    if save is not None:
+        found.save(save)
     if json:
         facts = model_table(found.model) | _motion(found)
         data_json(facts if there is None else facts | {"at": _at(found, there)})
@@ -77,7 +86,7 @@ def run(
     if there is not None:
         data(_tool(found, there))
         data(_loads(found, there))
-    wrote(plot)
+    wrote(plot, save)
     return 0
 
 

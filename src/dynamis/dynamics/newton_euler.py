@@ -179,18 +179,23 @@ def exerted_torque(chain: Chain, x: Scalars, fn: Functions, link_forces: Given) 
 
 def inward(chain: Chain, frames: list, loads: list[tuple[Vector, Vector]]) -> list:
     """Joint torques that carry the loads (force, moment) of the links."""
+    pairs = zip(chain.joints, carried(chain, frames, loads), strict=True)
+    return [n[2] if joint.kind == "revolute" else f[2] for joint, (f, n) in pairs]
+
+
+def carried(
+    chain: Chain, frames: list, loads: list[tuple[Vector, Vector]]
+) -> list[tuple[Vector, Vector]]:
+    """Force f and moment n that every link gets from the one before, in its joint frame."""
     loads = list(loads)
-    tau: list[Any] = [0.0] * len(loads)
     for i in range(len(loads) - 1, -1, -1):
-        f, n = loads[i]
-        joint = chain.joints[i]
-        tau[i] = n[2] if joint.kind == "revolute" else f[2]
+        joint, (f, n) = chain.joints[i], loads[i]
         if joint.parent >= 0:
             R, p = frames[i]
             f, n = rotate(R, f), rotate(R, n)
             F, N = loads[joint.parent]
             loads[joint.parent] = add(F, f), add(N, n, cross(p, f))
-    return tau
+    return loads
 
 
 # Newton-Euler with every vector in base coordinates (Torres-Torriti 2011, algorithm 1), for trees.

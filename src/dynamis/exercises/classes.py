@@ -30,7 +30,7 @@ COLUMNS = {  # of a table of students, in both languages
     "class_id": ("class_id",), "language": ("language",),
     "student": (
         "student", "name", "first name", "full name", "estudiante", "nombre", "nombre completo",
-        "nombre y apellidos",
+        "nombre y apellidos", "nombre(s)",
     ),
     "surname": (
         "surname", "last name", "family name", "apellido", "apellidos", "apellido(s)",

@@ -6,6 +6,7 @@ package("matplotlib", "matplotlib", "drawing", "plots")
 
 from .animation import animate  # noqa: E402
 from .estimate_plot import plot_hysteresis, plot_response  # noqa: E402
+from .free_body_plot import plot_free_body  # noqa: E402
 from .robot_plot import plot_robot  # noqa: E402
 from .run_plot import plot_run  # noqa: E402
 from .skeleton import Skeleton, skeleton  # noqa: E402
@@ -16,6 +17,7 @@ from .workspace_plot import plot_workspace  # noqa: E402
 __all__ = [
     "Skeleton",
     "animate",
+    "plot_free_body",
     "plot_hysteresis",
     "plot_response",
     "plot_robot",

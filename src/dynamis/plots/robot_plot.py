@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..arguments import checked, choice
 from ..compile.arrays import numbers
-from ..errors import OptionError, ShapeError, shown
+from ..errors import ShapeError
 from ..robot import Robot
 from .figure import INK, Picture, check_save, plain, save
 from .labels import Labels, marks_of
@@ -22,9 +21,8 @@ from .scene import (
     View,
     add_axes,
     bodywork,
-    is_space,
     prepare,
-    view_of,
+    view_on,
 )
 from .skeleton import GHOST, STYLES, Skeleton, skeleton, strokes, triads
 
@@ -50,17 +48,8 @@ def plot_robot(
     """
     choice(links, "links", LINKS)
     check_save(path)
-    if ax is not None and not isinstance(ax, Axes):
-        raise OptionError(f"ax is {shown(ax)}, expected matplotlib axes or None")
     arm = skeleton(robot, positions(robot, q))
-    view = view_of(robot, arm)
-    if ax is not None and is_space(ax):
-        view = View(np.eye(3), view.up)
-    if ax is not None and not is_space(ax) and not view.flat:
-        raise OptionError(
-            f"ax is flat, but {robot.name!r} moves in space",
-            "make it by figure.add_subplot(projection='3d')",
-        )
+    view = view_on(ax, robot, arm)
     figure: Any = Picture(figsize=(6.4, 5.6)) if ax is None else ax.figure
     axes = add_axes(figure, view) if ax is None else ax
     body = bodywork(robot, arm) if links == "solid" else None

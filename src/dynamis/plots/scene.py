@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
@@ -14,6 +15,7 @@ from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
+from ..errors import OptionError, shown
 from ..robot import Robot
 from ..robot.placing import PARALLEL, plane_of
 from .figure import INK, LINE, SOFT, Picture
@@ -110,6 +112,21 @@ def add_axes(figure: Figure, view: View) -> Any:
     if view.flat:
         return figure.add_axes((0.12, 0.10, 0.83, 0.82))
     return figure.add_axes((0.0, 0.04, 0.97, 0.93), projection="3d")
+
+
+def view_on(ax: Any, robot: Robot, arm: Skeleton) -> View:
+    """The view for axes of the user's own, or for new ones where `ax` is None."""
+    if ax is not None and not isinstance(ax, Axes):
+        raise OptionError(f"ax is {shown(ax)}, expected matplotlib axes or None")
+    view = view_of(robot, arm)
+    if ax is not None and is_space(ax):
+        view = View(np.eye(3), view.up)
+    if ax is not None and not is_space(ax) and not view.flat:
+        raise OptionError(
+            f"ax is flat, but {robot.name!r} moves in space",
+            "make it by figure.add_subplot(projection='3d')",
+        )
+    return view
 
 
 def is_space(axes: Any) -> bool:

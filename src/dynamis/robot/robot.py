@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from ..ik.solve import Solutions
     from ..model.dh.axes import Axis
     from ..model.dh.table import DhTable
+    from .free_body import FreeBody
     from .keywords import (
         ArrayKernel,
         DriveFields,
@@ -794,6 +795,25 @@ class Robot:
         from .tables import observation_matrix
 
         return observation_matrix(self._calls, q, qd, qdd)
+
+    @checked
+    def free_body(
+        self,
+        link: str | int,
+        q: "ArrayLike",
+        qd: "ArrayLike | None" = None,
+        qdd: "ArrayLike | None" = None,
+        wrench: "ArrayLike | None" = None,
+    ) -> "FreeBody":
+        """Forces and moments on a link (its name, or a number from 0) at one state, by d'Alembert.
+
+        Those of the joint before it, of the links after it, of the tool (`wrench`), its weight and
+        its inertia, in base axes; print it, or `.plot()`. Without qd and qdd the arm rests.
+        Friction, rotors and torsion springs act in the joints and change none of them.
+        """
+        from .free_body import free_body
+
+        return free_body(self, link, q, qd, qdd, wrench)
 
     @property
     def parameters(self) -> Parameters[np.ndarray]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 BODY = ("mass", "com", "com_factor", "inertia")
 
 
-def _number_of(model: Model, kind: str, given: Any, names: Sequence[str], count: int) -> int:
+def number_of(model: Model, kind: str, given: Any, names: Sequence[str], count: int) -> int:
     """Place among `names` of what is given by name, or by one of its `count` numbers."""
     if is_whole(given) and 0 <= given < count:
         return int(given)
@@ -55,7 +55,7 @@ def _joint_number(model: Model, joint: Any) -> int:
     name = moving[int(joint)] if is_whole(joint) and 0 <= joint < model.n else joint
     every = model.tree_joint_names
     if not is_word(name, every):
-        return _number_of(model, "joint", joint, every, model.n)
+        return number_of(model, "joint", joint, every, model.n)
     return every.index(name)
 
 
@@ -72,7 +72,7 @@ def with_link(model: Model, link: Any, given: Mapping[str, Any]) -> Model:
     one that its number gives. Configurations have the joints that do not mimic then.
     """
     names = model.link_names
-    wanted = _number_of(model, "link", link, names, len(names))
+    wanted = number_of(model, "link", link, names, len(names))
     old, number = model.links[wanted], wanted + 1
     found = _changed(old, given, model)
     usual = {"name": f"link{number}", "joint_name": f"joint{number}"}
@@ -234,7 +234,7 @@ def with_spring(
             return replace(model, springs=(*springs, spring))
         springs[names.index(str(spring.name))] = spring
         return replace(model, springs=tuple(springs))
-    k = _number_of(model, "spring", spring, names, len(names))
+    k = number_of(model, "spring", spring, names, len(names))
     if new is not ...:
         _refuse_both("spring", new, given)
     if new is None:

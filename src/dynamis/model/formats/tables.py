@@ -85,6 +85,10 @@ REQUIRED = {
     "convention": 'convention = "standard", "modified" or "urdf": it is never guessed',
     "link": "at least one [[link]]",
 }
+START = (
+    "a file has schema, name, convention and a [[link]] for each joint; dynamis show planar-2link "
+    "--save arm.toml writes one to start from"
+)
 TEXTS = {"law", "link", *FINDING_KEYS} | {
     schema(kind)[field.name].key
     for kind in (Model, Link, Drive, Closure, *FORCES.values())
@@ -206,7 +210,8 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
     """The model a file's tables describe; every refusal names the place."""
     for key, expected in REQUIRED.items():
         if key not in table:
-            raise FileError(f"{key!r} is missing, expected {expected}", _misspelt(key, table))
+            hint = _misspelt(key, table) or START
+            raise FileError(f"{key!r} is missing, expected {expected}", hint)
         if key == "schema" and (isinstance(schema := table[key], bool) or schema != SCHEMA):
             raise FileError(
                 f"schema is {shown(schema)}, this version of dynamis reads schema {SCHEMA}",
