@@ -36,11 +36,8 @@ def world_places(arm, q):
     found = []
     for shape in arm.model.geometry:
         i, place = carrier(arm.model, shape.link)
-        T = arm.model.base.frame(arm.model.values)
-        if i >= 0:
-            T = arm.fk(q, link=arm.link_names[i])
-        else:
-            T = np.array(matrix(T))
+        base = np.array(matrix(arm.model.base.frame(arm.model.values)))
+        T = arm.fk(q, link=arm.link_names[i]) if i >= 0 else base
         found.append(T @ np.array(matrix(compose(place, shape.placement(arm.model.values)))))
     return np.array(found)
 

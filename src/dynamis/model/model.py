@@ -101,8 +101,8 @@ class Model:
     laws of the user's own (see `dynamis.model.law`). `closures` make closed loops: q closes them
     within `closure_tolerance` (m, rad; None: 1e-6, or 1e-5 of the mechanism's size if that is
     less), and what is computed is NaN where the loops are worse conditioned than
-    `closure_condition`; calls raise then, unless `closure_nan`. `geometry` are shapes, in which equal models
-    may differ, and in `kept_elements`, what else was in its URDF file.
+    `closure_condition`; calls raise then, unless `closure_nan`. Equal models may differ in
+    `geometry`, shapes of links, and in `kept_elements`, what else was in its URDF file.
     """
 
     name: Annotated[str, About("of the robot")]

@@ -116,6 +116,6 @@ def mesh_file(name: str, urdf: Path) -> Path | None:
 
 
 def file_of(shape: Any) -> Path | None:
-    """The file of a mesh or hull (a `Geometry`), as its source or else the current folder sees it."""
+    """The file of a mesh or hull (a `Geometry`), seen from its source or the current folder."""
     folder = getattr(shape.source, "folder", None) or Path.cwd()
     return mesh_file(shape.file, folder / "robot.urdf")
