@@ -109,7 +109,9 @@ def test_a_capsule_in_a_urdf_is_a_cylinder_and_two_spheres(tmp_path):
     again = dy.load(tmp_path / "arm.urdf")
     one, other, middle = again.model.geometry
     assert (one.kind, other.kind, middle.kind) == ("sphere", "sphere", "cylinder")
-    assert middle.length == pytest.approx(math.dist((0.1, 0.2, 0.3), (0, 0, 0.4)))
+    assert middle.length is not None and middle.length == pytest.approx(
+        math.dist((0.1, 0.2, 0.3), (0, 0, 0.4))
+    )
     places = world_places(again, np.zeros(6))
     (whole,) = world_places(arm, np.zeros(6))
     ends = [(whole @ [*end, 1.0])[:3] for end in ((0.1, 0.2, 0.3), (0.0, 0.0, 0.4))]

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..arguments import choice, is_list, strict
 from ..errors import ModelError, shown
-from ..spatial.frames import Frame, compose, from_xyz_rpy
+from ..spatial.frames import Frame, compose, from_xyz_rpy, point
+from ..spatial.geometry import Solid, box, capsule, sphere
 from .pose import pose
 from .quantity import Scalar, Values, quantity_text, resolve, settle
 from .schema import About, refuse_other_fields, settle_fields
@@ -37,6 +38,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {  # the fields each kind must have
 OPTIONAL: Mapping[str, tuple[str, ...]] = {"hull": ("scale",), "mesh": ("scale",)}
 COMMON = ("kind", "name", "link", "xyz", "rpy", "use", "source")
 USES = ("collision", "visual")
+SOLIDS = ("sphere", "capsule", "box")  # whose distances are computed here
 
 
 class Source:
@@ -116,6 +118,16 @@ class Geometry:
         """The shape, of numbers alone, seen from the frame that T takes its own to."""
         place = pose(compose(T, self.placement({})), "geometry")
         return replace(self, xyz=place.xyz, rpy=place.rpy)
+
+    def solid(self, values: Values, T: Frame) -> Solid:
+        """A sphere, capsule or box seen from the frame that T takes its carrier's to."""
+        at = compose(T, self.placement(values))
+        own = {name: resolve(getattr(self, name), values) for name in KINDS[self.kind]}
+        if self.kind == "box":
+            return box(at, own["size"])
+        if self.kind == "sphere":
+            return sphere(at.p, own["radius"])
+        return capsule(point(at, own["from_"]), point(at, own["to"]), own["radius"])
 
 
 GEOMETRY_COLUMNS = ("geometry", "of", "placement", "shape", "use")
