@@ -69,9 +69,8 @@ def placed(robot, name, q):
     )
     if shape.kind != "capsule":
         return coal_shape(shape), coal.Transform3s(T[:3, :3], T[:3, 3])
-    return capsule_between(
-        *(T[:3, :3] @ x + T[:3, 3] for x in (shape.from_, shape.to)), shape.radius
-    )
+    a, b = (T[:3, :3] @ x + T[:3, 3] for x in (shape.from_, shape.to))
+    return capsule_between(a, b, shape.radius)
 
 
 def capsule_between(a, b, radius):
