@@ -5,6 +5,7 @@ from dataclasses import MISSING as MISSING_TYPE
 from dynamis.model.closure import Closure
 from dynamis.model.drive import Drive
 from dynamis.model.friction import CONSTANTS, LAWS, Friction
+from dynamis.model.geometry import Geometry
 from dynamis.model.link import Link
 from dynamis.model.memory import Memory
 from dynamis.model.model import Model, Payload
@@ -26,6 +27,7 @@ TABLES = {
     "payload": Payload,
     "[[spring]]": Spring,
     "[[closure]]": Closure,
+    "[[geometry]]": Geometry,
 }
 
 

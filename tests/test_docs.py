@@ -168,7 +168,7 @@ def test_reference_shows_every_key_of_a_file(tmp_path, monkeypatch):
     space = {}
     blocks.outputs((DOCS / "reference" / "models.md").read_text(), "models.md", space)
     files = sorted(tmp_path.glob("*.toml"))
-    assert len(files) == 5
+    assert len(files) == 6
     shown = set()
     for file in files:
         own = {"Hose": space["Hose"], "Grease": space["Grease"]} if file.stem == "laws" else None
@@ -185,6 +185,7 @@ def test_reference_shows_every_key_of_a_file(tmp_path, monkeypatch):
              "mimic": tables.MIMIC_KEYS, "frame": tables.FRAME_KEYS,
              "load": tables.LOAD_KEYS, "spring": schema.keys(dy.Spring),
              "closure": {*schema.keys(dy.Closure)} - {"length"},
+             "geometry": schema.keys(dy.Geometry),
              "base": ("xyz", "rpy"), "finding": tables.FINDING_KEYS}  # fmt: skip
     assert {(at, key) for at, names in known.items() for key in names} <= shown
 

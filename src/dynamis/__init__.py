@@ -17,9 +17,11 @@ from .lazy import LOCK
 from .model.closure import Closure
 from .model.drive import Drive
 from .model.friction import Friction
+from .model.geometry import Geometry
 from .model.link import Link
 from .model.memory import Memory
 from .model.spring import Spring
+from .model.world import Box, Capsule, Plane, Sphere
 from .robot import Robot, load
 
 if TYPE_CHECKING:
@@ -48,19 +50,24 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "Box",
+    "Capsule",
     "Closure",
     "Drive",
     "Friction",
+    "Geometry",
     "Link",
     "Log",
     "Memory",
     "PayloadObserver",
+    "Plane",
     "Processing",
     "Robot",
     "Run",
     "Scatter",
     "Sensors",
     "Simulator",
+    "Sphere",
     "Spring",
     "__version__",
     "compile",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ..errors import warn
 from ..model.features import features
-from ..model.formats.urdf_kept import words_of
+from ..model.geometry import USES
 from ..model.model import Model
 from ..robot import Robot
 from .rigid_tree import COUPLED, NotRepresentableError
@@ -22,9 +22,9 @@ def warn_unsupported(
 
 
 def shapes(model: Model) -> list[str]:
-    """Shapes of a URDF that a format which could draw them is not given, in words."""
-    words = words_of(model.kept_elements)
-    return [f"{x} of its URDF" for x in words if x in ("<visual>", "<collision>")]
+    """Shapes that a format which could draw them is not given, in words."""
+    uses = [use for use in USES if any(use in shape.use for shape in model.geometry)]
+    return [f"its {use} geometry" for use in uses]
 
 
 def warn_left_out(library: str, name: str, words: Iterable[str]) -> None:

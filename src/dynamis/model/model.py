@@ -18,6 +18,7 @@ from .conventions import CONVENTIONS, convention_named
 from .drive import Drive
 from .force import Force
 from .friction import Friction
+from .geometry import Geometry
 from .law import UserLaw, load_law
 from .link import VARIABLE, Link, inertia_entries
 from .pose import Pose, Triple, pose
@@ -74,7 +75,7 @@ class NamedFrame:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class KeptElements:
-    """Elements of a URDF file that a model has no place for, such as <visual>, to be saved again.
+    """Elements of a URDF file that a model has no place for (<gazebo>), to be saved again.
 
     By the names of links and joints, and those of the robot itself; `attributes` of <robot>, names
     of fixed joints by the link they carry, the convention whose link frames they are in, and the
@@ -100,8 +101,8 @@ class Model:
     laws of the user's own (see `dynamis.model.law`). `closures` make closed loops: q closes them
     within `closure_tolerance` (m, rad; None: 1e-6, or 1e-5 of the mechanism's size if that is
     less), and what is computed is NaN where the loops are worse conditioned than
-    `closure_condition`; calls raise then, unless `closure_nan`. `kept_elements` are what else was
-    in its URDF file: nothing is computed with them, and equal models may differ in them.
+    `closure_condition`; calls raise then, unless `closure_nan`. Equal models may differ in
+    `geometry`, shapes of links, and in `kept_elements`, what else was in its URDF file.
     """
 
     name: Annotated[str, About("of the robot")]
@@ -134,6 +135,9 @@ class Model:
     springs: Annotated[tuple[Spring, ...], About("between links, at joints", key="spring")] = ()
     closures: Annotated[tuple[Closure, ...], About("that make loops", key="closure")] = ()
     loads: Annotated[tuple[UserLaw, ...], About("laws of one's own", key="load")] = ()
+    geometry: Annotated[tuple[Geometry, ...], About("shapes of links and base", key="geometry")] = (
+        field(default=(), compare=False, repr=False)
+    )
     findings: Annotated[tuple[Finding, ...], About("remarks of its author", key="finding")] = ()
     kept_elements: Annotated[
         KeptElements | None, About("of the URDF it was read from", key=None)
@@ -154,6 +158,7 @@ class Model:
         self._check_forces()
         self._check_closures()
         self._check_loads()
+        self._check_geometry()
         self._check_fields()
         self._check_elastic()
         self._set_values()
@@ -167,6 +172,7 @@ class Model:
             "frames": (NamedFrame, "named frames"),
             **{name: (kind, f"dy.{kind.__name__}(...)") for name, kind in FORCES.items()},
             "closures": (Closure, "dy.Closure(...)"),
+            "geometry": (Geometry, "dy.Geometry(...)"),
             "loads": (object, "frozen dataclasses with a torque"),
             "findings": (Finding, "findings"),
         }
@@ -250,6 +256,15 @@ class Model:
             limits["closure_tolerance"] = self.closure_tolerance
         settle(self, **{name: positive(value, name) for name, value in limits.items()})
         settle(self, closure_nan=flag(self.closure_nan, "closure_nan"))
+
+    def _check_geometry(self) -> None:
+        settle(self, geometry=_called(self.geometry, "geometry"))
+        refuse_twice("geometry", [str(shape.name) for shape in self.geometry])
+        known = (self.base_name, *self.link_names, *(frame.name for frame in self.frames))
+        for shape in self.geometry:
+            if shape.link is not None:
+                what = f"geometry {shape.name!r} is on {shape.link!r}, which is not a link"
+                one_of(shape.link, known, what)
 
     def _check_loads(self) -> None:
         settle(self, loads=tuple(load_law(law, self.joint_names) for law in self.loads))
@@ -527,7 +542,7 @@ class Model:
     def symbols(self) -> tuple[str, ...]:
         """Every symbol the model uses, with or without a value."""
         owners = (self.links, self.gravity, self.base, self.tool, self.payload, self.closures)
-        return symbols_in((*owners, self.gear_matrix, self.frames, self.forces))
+        return symbols_in((*owners, self.gear_matrix, self.frames, self.forces, self.geometry))
 
 
 # lists of forces, in the order of their parameters

@@ -8,7 +8,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -136,7 +136,7 @@ def symbols_in(value: Any) -> tuple[str, ...]:
         value = [getattr(value, f.name) for f in fields(value)]
     if isinstance(value, Mapping):
         value = value.values()
-    if value is None or isinstance(value, (str, float, int, UserLaw)):
+    if isinstance(value, (str, UserLaw)) or not isinstance(value, Iterable):
         return ()
     return tuple(dict.fromkeys(name for item in value for name in symbols_in(item)))
 

@@ -6,12 +6,12 @@ Readers and writers of files, tables of a robot, the editors of the studio, the 
 list of what other formats cannot hold read it here: a new field says it once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..errors import ModelError
+from ..errors import ModelError, shown
 from .quantity import quantities, quantity, settle
 
 UNITS: Mapping[str, Mapping[str, str]] = {  # by the kind of a joint
@@ -118,3 +118,16 @@ def settle_fields(data: Any, where: str) -> None:
             if not own.allows(number):
                 raise ModelError(f"{place} is {number}, expected {own.bound}")
         settle(data, **{name: read})
+
+
+def refuse_other_fields(data: Any, what: str, own: Collection[str]) -> None:
+    """Refuse fields of another kind: all that are given must be among its `own`."""
+    for name, field in data.__dataclass_fields__.items():
+        given = getattr(data, name)
+        plain = given is None or isinstance(given, (str, int, float, tuple))
+        if name not in own and not (plain and given == field.default):
+            hidden = {x for x in own if schema(type(data))[x].key is None}
+            raise ModelError(
+                f"{what}.{name.rstrip('_')} is {shown(given)}, which kind {data.kind!r} does not "
+                f"have; it has {', '.join(x.rstrip('_') for x in own if x not in hidden)}"
+            )

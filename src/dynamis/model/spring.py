@@ -20,7 +20,7 @@ from ..errors import ModelError, counted, shown
 from ..spatial.vectors import ZERO
 from .force import End, Force
 from .quantity import Scalar, quantities, quantity_text, settle
-from .schema import About, settle_fields
+from .schema import About, refuse_other_fields, settle_fields
 
 ENDS = ("from_", "from_point", "to", "to_point", "rest_length")
 KINDS: Mapping[str, tuple[str, ...]] = {  # the fields each kind has
@@ -82,16 +82,7 @@ class Spring(Force):
 
     def __post_init__(self) -> None:
         choice(self.kind, "spring.kind", KINDS)
-        own = (*COMMON, *KINDS[self.kind])
-        for name, field in self.__dataclass_fields__.items():
-            given = getattr(self, name)
-            plain = given is None or isinstance(given, (str, int, float, tuple))
-            if name not in own and not (plain and given == field.default):
-                raise ModelError(
-                    f"spring.{name.rstrip('_')} is {shown(given)}, which kind "
-                    f"{self.kind!r} does not have; it has "
-                    f"{', '.join(x.rstrip('_') for x in own)}"
-                )
+        refuse_other_fields(self, "spring", (*COMMON, *KINDS[self.kind]))
         settle_fields(self, "spring.")
         if self.kind == "gas":
             self._check_gas()

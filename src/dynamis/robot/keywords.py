@@ -13,6 +13,7 @@ from ..model.check.finding import Finding
 from ..model.closure import Closure
 from ..model.drive import Drive
 from ..model.friction import Friction
+from ..model.geometry import Geometry
 from ..model.memory import Memory
 from ..model.model import KeptElements, NamedFrame, Payload
 from ..model.pose import Pose
@@ -102,6 +103,7 @@ class ModelFields(TypedDict, total=False):
     springs: Sequence[Spring]
     loads: Sequence[object]
     closures: Sequence[Closure]
+    geometry: Sequence[Geometry]
     closure_tolerance: float | None
     closure_condition: float
     closure_nan: bool

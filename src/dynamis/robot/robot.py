@@ -84,6 +84,8 @@ if TYPE_CHECKING:
     from ..ik.solve import Solutions
     from ..model.dh.axes import Axis
     from ..model.dh.table import DhTable
+    from ..model.world import World
+    from .distance import CollisionPairs
     from .free_body import FreeBody
     from .keywords import (
         ArrayKernel,
@@ -1138,6 +1140,32 @@ class Robot:
 
         options: Any = {"limits": limits, "tolerance": tolerance, "starts": starts, "seed": seed}
         return solve(self, T, task, q0=q0, **options)
+
+    @checked
+    def distance(self, q: "ArrayLike", world: "World" = None) -> np.ndarray:
+        """Distance of the nearest two bodies, (...,) in m: of the arm, its base, and a world.
+
+        Bodies are the shapes of `model.geometry` for collision; negative where they overlap.
+        `world` is a list of `dy.Plane`, `dy.Box`, `dy.Sphere` and `dy.Capsule`. Pairs, and those
+        that are left out because they always touch: `robot.collision_pairs(world)`.
+        """
+        from .distance import distance
+
+        return distance(self, q, world)
+
+    @checked
+    def collides(self, q: "ArrayLike", world: "World" = None) -> np.ndarray:
+        """Whether bodies of the arm overlap, or one with its base or a world, (...,)."""
+        from .distance import collides
+
+        return collides(self, q, world)
+
+    @checked
+    def collision_pairs(self, world: "World" = None) -> "CollisionPairs":
+        """Pairs of bodies: .names, .left_out with reasons, .distances(q), .nearest(q)."""
+        from .distance import collision_pairs
+
+        return collision_pairs(self, world)
 
     @checked
     def significance(

@@ -1,21 +1,20 @@
-"""Size and volume of links by the shapes of their URDF: STL meshes, boxes, cylinders, spheres.
+"""Size and volume of links by their geometry: STL meshes, boxes, cylinders, spheres, capsules.
 
-A mesh is data: files of at most LARGEST bytes are read, and only where `mesh_file` finds them.
+A mesh is data: files of at most LARGEST bytes are read, and only where `file_of` finds them.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ..errors import DynamisError
-from ..model.formats.packages import mesh_file
-from ..model.formats.urdf_elements import numbers
+from ..model.formats.packages import file_of
+from ..model.geometry import USES, Geometry, carrier
 from ..model.model import Model
-from ..spatial.frames import Frame, compose, from_xyz_rpy, matrix
+from ..model.quantity import numeric
+from ..spatial.frames import Frame, compose, matrix
 
 LARGEST = 50_000_000  # bytes of a mesh
 LARGEST_TEXT = 5_000_000  # bytes of a mesh in words
@@ -41,16 +40,12 @@ def link_shapes(model: Model) -> dict[str, Shape]:
 
     The visual ones, or else those of collision, in the link's frame.
     """
-    kept = model.kept_elements
-    if kept is None or kept.folder is None or model.convention != "urdf":
-        return {}
-    file, found = kept.folder / "robot.urdf", {}
-    for link in model.link_names:
-        parts = [(link, Frame())]
-        parts += [(x.name, x.pose.frame(model.values)) for x in model.frames if x.link == link]
-        for tag in ("collision", "visual"):
-            rows = [(x, T) for name, T in parts for x in kept.links.get(name, ()) if x.tag == tag]
-            shapes = [_shape(element, T, file) for element, T in rows]
+    found = {}
+    rows = [(*carrier(model, x.link), numeric(x, model.values)) for x in model.geometry]
+    for use in USES:
+        for i, link in enumerate(model.link_names):
+            own = [(T, shape) for at, T, shape in rows if at == i and use in shape.use]
+            shapes = [_shape(shape, T) for T, shape in own]
             if shapes and None not in shapes:
                 found[link] = _together(x for x in shapes if x is not None)
     return found
@@ -63,44 +58,37 @@ def _together(shapes: Iterable[Shape]) -> Shape:
     return Shape(np.concatenate([x.points for x in rows]), whole, sum(x.box for x in rows))
 
 
-def _shape(element: Element, T: Frame, file: Path) -> Shape | None:
-    """One visual or collision element as its link sees it; None if it cannot be read."""
-    origin, geometry = element.find("origin"), element.find("geometry")
-    if geometry is None or not len(geometry):
-        return None
+def _shape(geometry: Geometry, T: Frame) -> Shape | None:
+    """One geometry as its link sees it; None if its mesh cannot be read."""
     try:
-        xyz, rpy = (
-            numbers(origin, key, 3, element.tag) if origin is not None and origin.get(key) else None
-            for key in ("xyz", "rpy")
-        )
         with np.errstate(all="ignore"):  # a mesh may hold anything
-            shape = _solid(geometry[0], file)
-    except (DynamisError, OSError, ValueError):
+            shape = _solid(geometry)
+    except (OSError, ValueError):
         return None
     if shape is None or not (np.abs(shape.points) < WIDEST).all():  # of what is not a number either
         return None
-    zero = (0.0, 0.0, 0.0)
-    place = np.array(matrix(compose(T, from_xyz_rpy(xyz or zero, rpy or zero))))  # type: ignore[arg-type]
+    place = np.array(matrix(compose(T, geometry.placement({}))))
     return Shape(shape.points @ place[:3, :3].T + place[:3, 3], shape.volume, shape.box)
 
 
-def _solid(element: Element, file: Path) -> Shape | None:
-    if element.tag == "mesh":
-        path = mesh_file(element.get("filename") or "", file)
-        scale = numbers(element, "scale", 3, "mesh") if element.get("scale") else (1.0, 1.0, 1.0)
+def _solid(x: Geometry) -> Shape | None:
+    if x.kind in ("mesh", "hull"):
+        path = file_of(x)
         corners = None if path is None else stl_triangles(path)
-        return None if corners is None else _mesh(corners * np.array(scale))
-    if element.tag == "box":
-        size, part = np.array(numbers(element, "size", 3, "box")), 1.0
-    elif element.tag == "sphere":
-        size, part = np.full(3, 2.0 * numbers(element, "radius", 1, "sphere")[0]), np.pi / 6.0
-    elif element.tag == "cylinder":
-        r, length = (numbers(element, key, 1, "cylinder")[0] for key in ("radius", "length"))
-        size, part = np.array([2.0 * r, 2.0 * r, length]), np.pi / 4.0
-    else:
-        return None
+        return None if corners is None else _mesh(corners * np.array(x.scale))
+    r = x.radius or 0.0
+    if x.kind == "capsule":
+        ends = np.array((x.from_, x.to))
+        points = np.concatenate([CORNERS * 2.0 * r + end for end in ends])
+        volume = np.pi * r * r * (np.linalg.norm(ends[1] - ends[0]) + 4.0 / 3.0 * r)
+        return Shape(points, float(volume), float(np.prod(np.ptp(points, axis=0))))
+    size, part = {
+        "box": (x.size, 1.0),
+        "sphere": ((2.0 * r,) * 3, np.pi / 6.0),
+        "cylinder": ((2.0 * r, 2.0 * r, x.length), np.pi / 4.0),
+    }[x.kind]
     box = float(np.prod(size))
-    return Shape(CORNERS * size, part * box, box) if (size > 0.0).all() else None
+    return Shape(CORNERS * np.array(size), part * box, box)
 
 
 def _mesh(corners: np.ndarray) -> Shape:

@@ -142,6 +142,7 @@ def _renamed(model: Model, old: Link, new: Link) -> dict[str, Any]:
             for name in FORCES
         },
         "kept_elements": renamed_elements(model.kept_elements, link, joint),
+        "geometry": tuple(replace(x, link=link.get(x.link, x.link)) for x in model.geometry),
         "tool_link": link.get(model.tool_link, model.tool_link),
         "frames": tuple(replace(x, link=link.get(x.link, x.link)) for x in model.frames),
         "closures": tuple(

@@ -17,6 +17,7 @@ from ..closure import Closure
 from ..conventions import CONVENTIONS
 from ..drive import RIGID, Drive
 from ..force import Force
+from ..geometry import Geometry
 from ..link import Link
 from ..model import FORCES, Model, NamedFrame
 from ..pose import pose
@@ -83,6 +84,7 @@ def to_dh(model: Model, convention: str) -> Model:
         tool=pose(snapped(compose(inverse(new.users[tip]), tool), size), "tool"),
         frames=tuple(_named_frame(old, frame, moves, size) for frame in old.frames),
         closures=tuple(_closure(old, closure, moves) for closure in old.closures),
+        geometry=tuple(_shape(old, shape, moves) for shape in old.geometry),
         **{name: tuple(_force(old, x, moves) for x in getattr(old, name)) for name in FORCES},
     )
     certify(old, result, size, doubt or _drift(old, at, new, size))
@@ -293,6 +295,12 @@ def _closure(model: Model, closure: Closure, moves: list[Frame]) -> Closure:
         T = compose(inverse(moves[model.link_index(name)]), place.frame({}))
         frames.append(pose(T, f"closure {closure.name!r}"))
     return replace(closure, frames=tuple(frames))
+
+
+def _shape(model: Model, shape: Geometry, moves: list[Frame]) -> Geometry:
+    """A shape in the new link frames; one of a named frame stays where it is there."""
+    own = shape.link is None or shape.link in (model.base_name, *model.link_names)
+    return shape.moved(inverse(moves[model.link_index(shape.link)])) if own else shape
 
 
 def _named_frame(model: Model, frame: NamedFrame, moves: list[Frame], size: float) -> NamedFrame:

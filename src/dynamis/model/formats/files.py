@@ -18,10 +18,11 @@ from ...errors import FileError, did_you_mean, shown, warn
 from ...files import write
 from .. import catalogue
 from ..friction import LAWS
+from ..geometry import Source
 from ..model import Model
 from ..pose import Pose
 from .descriptions import PREFIX, description_file, expanded, xacro_arguments
-from .tables import NO_LAWS, ROWS, Laws, located, model_from_table, model_table, read_bytes
+from .tables import LISTS, NO_LAWS, Laws, located, model_from_table, model_table, read_bytes
 
 SUFFIXES = ".toml, .urdf, .sdf, .xml"
 
@@ -166,7 +167,7 @@ def _read_toml(path: Path, tip: str | None, lock: Mapping[str, Any] | None, laws
             f"{path}: lock was given, but only the joints of a URDF, SDF or MJCF can be locked",
             "save the robot as .urdf and load that with lock",
         )
-    model = read_toml(path, laws)
+    model = seen_from(read_toml(path, laws), path.absolute().parent)
     with located(str(path)):
         return model if tip is None else with_tip(model, tip)
 
@@ -288,7 +289,7 @@ def toml_text(model: Model) -> str:
     """The model as TOML text; reading it back gives an equal model."""
     table = model_table(model)
     sections = {k: table.pop(k, {}) for k in ("values", "configurations")}
-    arrays = {k: table.pop(k, []) for k in ROWS}
+    arrays = {k: table.pop(k, []) for k in LISTS}
     blocks = [toml_lines(table)]
     blocks += [f"[{name}]\n" + toml_lines(rows) for name, rows in sections.items() if rows]
     blocks += [f"[[{name}]]\n" + toml_lines(row) for name, rows in arrays.items() for row in rows]
@@ -329,6 +330,27 @@ def _character(c: str) -> str:
     return f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c
 
 
+def seen_from(model: Model, folder: Path) -> Model:
+    """The model whose shapes name files relative to a folder."""
+    shapes = tuple(
+        x if x.file is None else replace(x, source=Source(folder)) for x in model.geometry
+    )
+    return replace(model, geometry=shapes) if shapes else model
+
+
+def moved_meshes(model: Model, folder: Path) -> Model:
+    """The model with the files of its shapes as a folder sees them."""
+    from .urdf_kept import moved_name
+
+    shapes = tuple(
+        x
+        if x.file is None or x.source is None or x.source.folder is None
+        else replace(x, file=moved_name(x.file, x.source.folder, folder))
+        for x in model.geometry
+    )
+    return replace(model, geometry=shapes)
+
+
 def _toml_file(model: Model, folder: Path) -> str:
     if model.kept_elements is not None:
         from .urdf_kept import words_of
@@ -338,7 +360,7 @@ def _toml_file(model: Model, folder: Path) -> str:
                 f"TOML cannot hold all of {model.name!r}: left out: elements {', '.join(words)} of "
                 "its URDF, which a .urdf file keeps"
             )
-    return toml_text(model)
+    return toml_text(moved_meshes(model, folder) if model.geometry else model)
 
 
 def _urdf_file(model: Model, folder: Path) -> str:

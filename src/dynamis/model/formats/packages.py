@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 DEEPEST = 8  # folders from that of a package down to a file of it
@@ -112,3 +113,9 @@ def mesh_file(name: str, urdf: Path) -> Path | None:
         if inside and file.suffix.lower() in MESHES and file.is_file():
             return file
     return None
+
+
+def file_of(shape: Any) -> Path | None:
+    """The file of a mesh or hull (a `Geometry`), seen from its source or the current folder."""
+    folder = getattr(shape.source, "folder", None) or Path.cwd()
+    return mesh_file(shape.file, folder / "robot.urdf")

@@ -5,7 +5,7 @@ key nobody knows is refused. Laws of one's own are written as the name of their 
 constants; a reader is given the classes, and none is ever looked up or imported.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from ..check.finding import LEVELS, Finding
 from ..closure import Closure
 from ..drive import Drive
 from ..friction import LAWS, Friction
+from ..geometry import Geometry
 from ..law import UserLaw, settings
 from ..link import Link
 from ..memory import Memory
@@ -78,7 +79,11 @@ MIMIC_KEYS = ("joint", *MIMIC_DEFAULTS)
 FRAME_KEYS = ("name", "link", "xyz", "rpy")
 FINDING_KEYS = ("level", "where", "what", "remedy")  # a model's own are about no log
 MODEL_KEYS = ("schema", *keys(Model))
-ROWS = tuple(name[:-1] for name, x in schema(Model).items() if x.key == name[:-1])  # [[link]], ...
+LISTS = {  # fields of a model by the key of their rows: [[link]], [[frame]], ...
+    str(schema(Model)[field.name].key): field.name
+    for field in fields(Model)
+    if get_args(get_args(field.type)[0])[1:] == (...,)
+}
 REQUIRED = {
     "schema": f"schema = {SCHEMA}",
     "name": 'name = "...", the robot\'s name',
@@ -89,11 +94,17 @@ START = (
     "a file has schema, name, convention and a [[link]] for each joint; dynamis show planar-2link "
     "--save arm.toml writes one to start from"
 )
+
+
+def texts_of(kind: type) -> set[str]:
+    """Keys of a class whose values are texts."""
+    own = {x.name: schema(kind)[x.name].key for x in fields(kind)}
+    texts = {own[x.name] for x in fields(kind) if get_args(x.type)[0] in (str, str | None)}
+    return {str(key) for key in texts if key is not None}
+
+
 TEXTS = {"law", "link", *FINDING_KEYS} | {
-    schema(kind)[field.name].key
-    for kind in (Model, Link, Drive, Closure, *FORCES.values())
-    for field in fields(kind)
-    if get_args(field.type)[0] in (str, str | None)
+    key for kind in (Model, Link, Drive, Closure, *FORCES.values()) for key in texts_of(kind)
 } - {"convention"}  # which answers itself
 
 
@@ -108,7 +119,7 @@ def model_table(model: Model) -> dict[str, Any]:
     table: dict[str, Any] = {"schema": SCHEMA, "name": model.name, "convention": model.convention}
     table |= changed(model) | {"gravity": _written(model.gravity)}
     for kind, write in WRITERS.items():
-        if rows := getattr(model, f"{kind}s"):
+        if rows := getattr(model, LISTS[kind]):
             table[kind] = [_unnamed(write(row), kind, i) for i, row in enumerate(rows, 1)]
     return {key: table[key] for key in MODEL_KEYS if key in table}
 
@@ -170,6 +181,7 @@ WRITERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {  # of the rows of a m
     "link": link_table,
     "frame": frame_table,
     **{name[:-1]: kind_table for name in (*FORCES, "closures")},
+    "geometry": kind_table,
     "load": lambda law: law_table(law.own),
     "finding": lambda finding: {key: getattr(finding, key) for key in FINDING_KEYS},
 }
@@ -180,7 +192,7 @@ def changed(value: Any) -> dict[str, Any]:
     found = {}
     for name in changed_fields(value):
         own, key = getattr(value, name), schema(type(value))[name].key
-        rows = isinstance(value, Model) and key in ROWS
+        rows = isinstance(value, Model) and key in LISTS
         if own is None or key is None or rows or isinstance(own, UserLaw):
             continue
         if name == "inertia" and not any(own):
@@ -223,6 +235,7 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
         "frame": frame_from_table,
         **{name[:-1]: partial(_from_keys, kind) for name, kind in FORCES.items()},
         "closure": partial(_from_keys, Closure),
+        "geometry": partial(_from_keys, Geometry),
         "load": lambda row: law_from_table(row, laws),
         "finding": finding_from_table,
     }
@@ -239,7 +252,7 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
         if not isinstance(rows, list) or (kind == "link" and not rows):
             raise FileError(f"{kind} is {shown(rows)}, {_rows_expected(kind)}")
         check_count(len(rows), kind)
-        found[f"{kind}s"] = built = []
+        found[LISTS[kind]] = built = []
         for i, row in enumerate(rows):
             name = row.get("name") if isinstance(row, Mapping) else None
             with located(f"{kind} {i + 1}" + (f" ({name!r})" if name else "")):
@@ -248,8 +261,10 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
 
 
 def _from_keys(kind: type, row: Any) -> Any:
-    """A force or a closure."""
-    return kind(**check_keys(row, keys(kind), f"the {kind.__name__.lower()}"))
+    """A force, a closure or a geometry."""
+    found = check_keys(row, keys(kind), f"the {kind.__name__.lower()}", texts_of(kind))
+    names = {own.key: name for name, own in schema(kind).items()}
+    return kind(**{names[key]: value for key, value in found.items()})
 
 
 def link_fields(table: Any, laws: Laws = NO_LAWS) -> dict[str, Any]:
@@ -351,7 +366,7 @@ def _misspelt(key: str, table: Mapping[str, Any]) -> str | None:
     """The unknown key of a table that may stand for a missing one, and what to write."""
     unknown = [name for name in table if name not in MODEL_KEYS]
     found = closest(key, unknown)
-    instead = f"[[{key}]]" if key in ROWS else key
+    instead = f"[[{key}]]" if key in LISTS else key
     return found and f"the file has {shown(found)}: write {instead}"
 
 
@@ -359,12 +374,14 @@ def _rows_expected(kind: str) -> str:
     return f"expected [[{kind}]] tables: write [[{kind}]], not [{kind}], above each"
 
 
-def check_keys(given: Any, known: Iterable[str], what: str) -> dict[str, Any]:
+def check_keys(
+    given: Any, known: Iterable[str], what: str, texts: Collection[str] = TEXTS
+) -> dict[str, Any]:
     """The table itself, once it is one, every key is known and every text is a text."""
     known, table = tuple(known), _table(given, what)
     for key, value in table.items():
         one_of(key, known, f"{what} has unknown key {key!r}", ModelError)
-        if key in TEXTS and key != "link" and not isinstance(value, str):
+        if key in texts and key != "link" and not isinstance(value, str):
             raise ModelError(f"{key} is {shown(value)}, expected text")
         if key == "link" and not isinstance(value, (str, list)):
             raise ModelError(f"link is {shown(value)}, {_rows_expected('link')}")

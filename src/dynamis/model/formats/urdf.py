@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, indent, tostring
 
 from ...arguments import one_of
-from ...errors import ModelError, counted, did_you_mean, shown, warn
+from ...errors import ModelError, counted, did_you_mean, shown, warn, worded
 from ...spatial.frames import Frame, compose, from_xyz_rpy
 from ...spatial.functions import MATH
 from ...spatial.inertia import Inertia, from_com, from_entries, linear, plus, transformed
@@ -32,6 +32,7 @@ from .urdf_extension import (
     restored,
     warn_of_text,
 )
+from .urdf_geometry import put_geometry, urdf_geometry
 from .urdf_kept import kept_elements, packages_lost, put_back
 from .urdf_write import standard_robot
 
@@ -61,6 +62,7 @@ def model_from_urdf(
             model = restored(plain, digests(plain, robot), said, where, own_tip, bool(lock))
         else:
             model = plain
+        model = replace(model, geometry=urdf_geometry(root, model, folder))
         return replace(model, kept_elements=kept_elements(root, model, folder))
 
 
@@ -85,16 +87,22 @@ def urdf_text(model: Model, folder: Path | None = None) -> str:
 
     Elements that a URDF had beyond the model are put back. `folder` is where the text goes to.
     """
+    shaped, model = model, replace(model, geometry=())  # shapes are elements of their own
     element, said, tool, helpers = _written(model)
     lost = put_back(element, model, folder)
     if plain_model(sketch(element), model.name) != model:
         extend(element, model, said, tool, helpers)
+    if capsules := put_geometry(element, shaped, folder):
+        warn(
+            f"URDF has no capsules: {worded(capsules)} of {model.name!r} written as a cylinder and "
+            "two spheres each"
+        )
     if lost:
         warn(
             f"not all elements of the URDF of {model.name!r} have a place in this one: left out: "
             f"{', '.join(lost)}"
         )
-    if names := packages_lost(model.kept_elements, folder):
+    if names := packages_lost(shaped, folder):
         warn(
             f"meshes of {model.name!r} in the package {', '.join(names)} are not found from the "
             "new file: save it below the package, or put the package's folder into ROS_PACKAGE_PATH"

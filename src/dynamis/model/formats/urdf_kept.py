@@ -5,7 +5,7 @@ tools read. They are data: no file that they name is opened here.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -28,14 +28,16 @@ FILES = ("mesh", "texture")  # elements whose filename is that of a file; a plug
 def kept_elements(root: Element, model: Model, folder: Path | None) -> KeptElements | None:
     """Elements of a <robot> beyond the model made of it; None if there are none.
 
-    Links that never move keep their <inertial> too. `folder` is that of the file.
+    Links that never move keep their <inertial> too. `folder` is that of the file. What the
+    geometry of the model was read from is not kept twice.
     """
+    read = {id(x.source.element) for x in model.geometry if x.source is not None}
     still = {model.base_name, *(frame.name for frame in model.frames if frame.link is None)}
     links, joints = root.findall("link"), root.findall("joint")
     fixed = {_child(x): str(x.get("name")) for x in joints if x.get("type") == "fixed"}
     kept = KeptElements(
         robot=tuple(_others(root, ROBOT_TAGS)),
-        links=_by_name((x, () if x.get("name") in still else LINK_TAGS) for x in links),
+        links=_by_name(((x, () if x.get("name") in still else LINK_TAGS) for x in links), read),
         joints=_by_name((x, JOINT_TAGS) for x in joints),
         attributes={
             key: text
@@ -49,12 +51,14 @@ def kept_elements(root: Element, model: Model, folder: Path | None) -> KeptEleme
     return kept if kept.robot or kept.links or kept.joints or fixed else None
 
 
-def _others(element: Element, own: Iterable[str]) -> Iterator[Element]:
-    return (child for child in element if child.tag not in own)
+def _others(element: Element, own: Iterable[str], read: Collection[int] = ()) -> Iterator[Element]:
+    return (child for child in element if child.tag not in own and id(child) not in read)
 
 
-def _by_name(rows: Iterable[tuple[Element, Iterable[str]]]) -> dict[str, tuple[Element, ...]]:
-    found = {str(element.get("name")): tuple(_others(element, own)) for element, own in rows}
+def _by_name(
+    rows: Iterable[tuple[Element, Iterable[str]]], read: Collection[int] = ()
+) -> dict[str, tuple[Element, ...]]:
+    found = {str(element.get("name")): tuple(_others(element, own, read)) for element, own in rows}
     return {name: elements for name, elements in found.items() if elements}
 
 
@@ -110,7 +114,7 @@ def put_back(robot: Element, model: Model, folder: Path | None) -> list[str]:
         for name, elements in rows.items():
             for element in elements:
                 if name in places:
-                    places[name].append(_moved(element, kept.folder, folder))
+                    places[name].append(moved_files(element, kept.folder, folder))
                 else:
                     lost.setdefault(element.tag, []).append(repr(name))
     moving = {name for name, x in joints.items() if x.get("type") != "fixed"}
@@ -121,24 +125,30 @@ def put_back(robot: Element, model: Model, folder: Path | None) -> list[str]:
         if missing:
             lost.setdefault(element.tag, []).extend(map(repr, missing))
         else:
-            robot.append(_moved(element, kept.folder, folder))
+            robot.append(moved_files(element, kept.folder, folder))
     robot.attrib |= {k: text for k, text in kept.attributes.items() if k not in robot.attrib}
     return [f"<{tag}> of {worded(dict.fromkeys(names))}" for tag, names in lost.items()]
 
 
-def packages_lost(kept: KeptElements | None, folder: Path | None) -> list[str]:
+def packages_lost(model: Model, folder: Path | None) -> list[str]:
     """Packages whose meshes are found from the file that was read, but not from `folder`."""
-    if kept is None or kept.folder is None or folder is None or folder == kept.folder:
-        return []
-    rows = (*kept.links.values(), *kept.joints.values(), kept.robot)
-    names = {
-        str(part.get("filename"))
-        for row in rows for element in row for part in element.iter()
-        if part.tag in FILES and str(part.get("filename")).startswith(PACKAGE)
+    kept, names = model.kept_elements, set[tuple[str, Path]]()
+    rows = [] if kept is None else [*kept.links.values(), *kept.joints.values(), kept.robot]
+    parts = [(kept.folder, x) for row in rows for element in row for x in element.iter()]  # type: ignore[union-attr]
+    own = [x.source for x in model.geometry if x.source is not None]
+    parts += [(x.folder, y) for x in own if x.element is not None for y in x.element.iter()]
+    for old, part in parts:
+        name = str(part.get("filename"))
+        if old is not None and part.tag in FILES and name.startswith(PACKAGE):
+            names.add((name, old))
+    lost = {
+        name.removeprefix(PACKAGE).partition("/")[0]
+        for name, old in names
+        if folder is not None and folder != old
+        and mesh_file(name, old / "robot.urdf") is not None
+        and mesh_file(name, folder / "robot.urdf") is None
     }  # fmt: skip
-    old, new = (place / "robot.urdf" for place in (kept.folder, folder))
-    lost = [x for x in names if mesh_file(x, old) is not None and mesh_file(x, new) is None]
-    return sorted({x.removeprefix(PACKAGE).partition("/")[0] for x in lost})
+    return sorted(lost)
 
 
 def _joints_named(element: Element) -> Iterator[str]:
@@ -158,16 +168,21 @@ def _rename_fixed_joints(robot: Element, names: Mapping[str, str]) -> None:
             taken.add(name)
 
 
-def _moved(element: Element, old: Path | None, new: Path | None) -> Element:
+def moved_files(element: Element, old: Path | None, new: Path | None) -> Element:
     """A copy whose relative file names, seen from the folder `new`, are the files they were."""
     copy = deepcopy(element)
-    if old is None or new is None:
-        return copy
     for part in copy.iter():
         name = part.get("filename")
-        if part.tag in FILES and name and _is_relative(name):
-            part.set("filename", _seen_from(new, old / name) if old != new else name)
+        if part.tag in FILES and name:
+            part.set("filename", moved_name(name, old, new))
     return copy
+
+
+def moved_name(name: str, old: Path | None, new: Path | None) -> str:
+    """The name of a file that is seen from another folder."""
+    if old is None or new is None or old == new or not _is_relative(name):
+        return name
+    return _seen_from(new, old / name)
 
 
 def _is_relative(name: str) -> bool:
