@@ -194,7 +194,7 @@ def test_bad_calls():
     for given, options, message in (
         ((), {}, "nothing was given, expected a controller of dy.control with its robot"),
         ((law.controller,), {}, "ComputedTorque was given without the robot"),
-        ((law.robot,), {}, ") was given, expected a controller of dy.control with its robot"),
+        ((law.robot,), {}, ", expected a controller of dy.control with its robot, a Law"),
         ((law, law.robot), {}, "a Law has its own"),
         ((law,), {"trig": "libn"}, "trig is 'libn', expected 'libm', 'own'"),
         ((law,), {"dtype": "float16"}, "dtype"),
