@@ -17,6 +17,7 @@ from dynamis import templates
 from dynamis.export.c_branchless import CALLS, helpers
 from dynamis.export.matlab_folder import matlab_folder
 
+from ..control import boards
 from ..every_op import every_op
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +63,22 @@ def exported(tmp_path_factory):
     }.items():
         dy.export_controller(arm, law, root / name, **options)
     dy.export_controller(dy.load("five-bar"), law, root / "closed")
+    bench, soft = boards.arm(), boards.arm(stiffness=2000.0, damping=2.0)
+    flat = dy.control.FlatnessFeedForward.from_bandwidth(soft, 15.0)
+    for name, robot, given, options in (
+        ("codes", bench, boards.law(bench), {"trig": "own"}),
+        ("volts", bench, boards.law(bench), {"outputs": "volts", "safe": "gravity"}),
+        (
+            "inside-codes",
+            bench,
+            boards.law(bench),
+            {"outputs": "codes", "reference": boards.MOTION},
+        ),
+        ("smooth", soft, flat, {"trig": "own"}),
+    ):
+        options = {"inputs": "counts", "outputs": "codes", "board": boards.board(), **options}  # noqa: PLW2901
+        dy.export_controller(robot, given, root / name, 0.005, **options)
+    dy.export_controller(soft, flat, root / "smooth-law")
     kernels = ["mass_matrix", "inverse_dynamics"]
     for target in ("c", "matlab", "casadi"):
         arm.export(kernels, target=target, directory=root / target)
@@ -71,8 +88,8 @@ def exported(tmp_path_factory):
     dy.export_fmu(
         dy.Robot.from_dh("lossy", convention="standard", links=links), root / "lossy" / "lossy.fmu"
     )
-    soft = arm.with_drive(0, gear=50.0, rotor_inertia=1e-4, stiffness=1e4, backlash=1e-3)
-    dy.export_fmu(soft, root / "elastic" / "elastic.fmu")
+    geared = arm.with_drive(0, gear=50.0, rotor_inertia=1e-4, stiffness=1e4, backlash=1e-3)
+    dy.export_fmu(geared, root / "elastic" / "elastic.fmu")
     for unit in root.rglob("*.fmu"):
         with zipfile.ZipFile(unit) as archive:
             archive.extractall(unit.parent)
@@ -83,10 +100,11 @@ def exported(tmp_path_factory):
     for kind in KINDS:
         own = re.sub("static inline", "static inline __attribute__((unused))", helpers(kind, calls))
         (root / "ops" / f"{kind}.c").write_text(f"#include <stdint.h>\n{own}")
-    (header,) = (root / "plain").glob("*.h")
-    given = {"STEM": header.stem, "UP": header.stem.upper(), "COUNT": 3}
-    cost = templates.filled("dynamis.realtime", "cost.c", **given)
-    (root / "plain" / "cost.c").write_text(cost)
+    for folder in ("plain", "codes"):
+        (header, *_) = sorted((root / folder).glob("*torque.h"))
+        given = {"STEM": header.stem, "UP": header.stem.upper(), "COUNT": 3}
+        cost = templates.filled("dynamis.realtime", "cost.c", COUNTS=folder == "codes", **given)
+        (root / folder / "cost.c").write_text(cost)
     return root
 
 
@@ -153,7 +171,7 @@ def test_scripts_and_descriptions_are_read(exported):
 
 def test_values_are_put_in_as_they_are():
     """What looks like a mark in a value stays; what is not chosen needs no value."""
-    fill = {"REMARKS": "@STEM@", "STEM": "arm", "LIBM": "", "FLAGS": "@END@"}
+    fill = {"REMARKS": "@STEM@", "STEM": "arm", "LIBM": "", "LOOP": "", "FLAGS": "@END@"}
     text = templates.filled("dynamis.realtime", "Makefile", **fill)
     assert text.startswith("@STEM@\nCC ?= cc\nCFLAGS ?= @END@\n")
     assert "-o $@ arm.c arm_test.c\n" in text and "-lm" not in text
