@@ -87,7 +87,7 @@ def test_what_is_refused():
         identify_deflections(arm, log, known=["tool"])
     with pytest.raises(OptionError, match=r"known is \[\], expected a list of names"):
         identify_deflections(arm, log, known=[])
-    with pytest.raises(OptionError, match="needs both sides"):
+    with pytest.raises(OptionError, match="has no motor side, expected both sides"):
         identify_deflections(arm, replace(log, motor=None))
     with pytest.raises(OptionError, match="'joint2' has no stiffness"):
         identify_deflections(arm.with_drive(1, dy.Drive()), log)
