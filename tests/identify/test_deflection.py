@@ -1,14 +1,18 @@
 """Links along measured motors: gears, links and the sensor of deflections by a free run."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.signal import lsim
 
 import dynamis as dy
+from dynamis.cli import main
 from dynamis.errors import OptionError
 from dynamis.identify.elastic.deflection import identify_deflections
 from dynamis.identify.elastic.joints import elastic_joints
+from dynamis.identify.elastic.response import frequency_response
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -45,14 +49,10 @@ def swung(arm, duration=5.0):
 
 def sensed(log, corner=2.5, ratio=0.9):
     """The log with deflections that a sensor of second order has low-passed."""
-    h, w, seen = log.step, 2.0 * np.pi * corner, [np.zeros(log.n)]
-    rate = np.zeros(log.n)
-    for d in (log.q - log.motor)[:-1]:
-        for _ in range(10):
-            rate = rate + 0.1 * h * (w * w * (d - seen[-1]) - 2.0 * ratio * w * rate)
-            seen[-1] = seen[-1] + 0.1 * h * rate
-        seen.append(seen[-1].copy())
-    return replace(log, q=log.motor + np.array(seen))
+    w, d = 2.0 * np.pi * corner, log.q - log.motor
+    sensor = ([w * w], [1.0, 2.0 * ratio * w, w * w])
+    seen = [lsim(sensor, x, log.t - log.t[0], interp=True)[1] for x in d.T]
+    return replace(log, q=log.motor + np.stack(seen, axis=1))
 
 
 @pytest.mark.parametrize("sensor", [False, True])
@@ -78,6 +78,65 @@ def test_gears_links_and_sensor_come_back(sensor):
     ]
 
 
+@pytest.fixture(scope="module")
+def sensed_arm(compiled):
+    """An arm whose deflections a sensor low-passes, and what was found of it."""
+    arm, start = flexible(), flexible((40.0, 5.0), (0.2, 0.05), (1.2, 0.3))
+    log = sensed(swung(arm, 8.0))
+    options = {"elastic": "auto", "friction": "none", "held_out": False}
+    return arm, log, dy.identify(start, log, deflection_sensor=True, **options)
+
+
+def test_a_sensor_is_taken_off_in_an_identification(sensed_arm):
+    arm, log, found = sensed_arm
+    corner, ratio = found.elastic.deflections.sensor
+    assert (corner, ratio) == pytest.approx((2.5, 0.9), rel=0.01)
+    for name, truth in zip(arm.drive_names, arm.model.links, strict=True):
+        own = found.elastic[name]
+        assert own.stiffness == pytest.approx(truth.drive.stiffness, rel=0.02)
+        reflected = truth.drive.rotor_inertia * truth.drive.gear**2
+        assert own.rotor_inertia == pytest.approx(reflected, rel=0.05)
+    q = np.array([[0.1, 0.4], [0.0, -0.7]])
+    np.testing.assert_allclose(found.robot.mass_matrix(q), arm.mass_matrix(q), rtol=0.05)
+    assert found.validate(log).relative_error_overall < 0.05
+    said = [x.what for x in found.findings if "low-pass of second order" in x.what]
+    assert said and found.elastic.deflections.sensor_said in said
+    known = found.elastic.deflections.half_widths["stiffness"]
+    assert known[0] == 0.0 < known[1] < 0.05 * 7.0
+
+
+def test_responses_are_those_before_the_sensor(sensed_arm):
+    """The sensor halves deflections at its corner and turns them by a quarter."""
+    found = sensed_arm[2]
+    passed = found.elastic.deflections.passed(np.array([0.0, found.elastic.deflections.sensor[0]]))
+    np.testing.assert_allclose(passed, [1.0, -0.5j / found.elastic.deflections.sensor[1]])
+    for joint in frequency_response(found).joints:
+        seen = joint.seen("deflection")
+        ratio = (joint.measured["deflection"] / joint.model["deflection"])[seen]
+        assert seen.sum() >= 3 and np.median(np.abs(ratio)) == pytest.approx(1.0, abs=0.2)
+
+
+def test_reports_and_command_line_say_the_sensor(sensed_arm, tmp_path, capsys):
+    arm, log, found = sensed_arm
+    assert "low-pass of second order" in found.report(tmp_path / "report.html").read_text()
+    arm.save(tmp_path / "arm.toml")
+    words = ["identify", str(tmp_path / "arm.toml"), str(log.save(tmp_path / "log.csv"))]
+    assert main([*words, "--elastic", "auto", "--deflection-sensor", "--json"]) == 0
+    sensor = json.loads(capsys.readouterr().out)["deflection_sensor"]
+    assert sensor["corner"] == pytest.approx(2.5, rel=0.01)
+    assert sensor["half_widths"]["damping_ratio"] < 0.05
+
+
+def test_a_sensor_is_refused_where_there_are_no_deflections():
+    arm, t = flexible(), np.arange(400) * 0.01
+    q = np.stack([np.sin(t), np.cos(t)], axis=1)
+    log = dy.Log(t=t, q=q, tau=q)
+    with pytest.raises(OptionError, match="given without elastic"):
+        dy.identify(arm, log, deflection_sensor=True)
+    with pytest.raises(OptionError, match="hold one side of the gears"):
+        dy.identify(arm, log, elastic="auto", deflection_sensor=True)
+
+
 def test_what_is_refused():
     arm = flexible()
     t = np.arange(200) * 0.01
@@ -87,7 +146,7 @@ def test_what_is_refused():
         identify_deflections(arm, log, known=["tool"])
     with pytest.raises(OptionError, match=r"known is \[\], expected a list of names"):
         identify_deflections(arm, log, known=[])
-    with pytest.raises(OptionError, match="has no motor side, expected both sides"):
+    with pytest.raises(OptionError, match="has no motor side"):
         identify_deflections(arm, replace(log, motor=None))
     with pytest.raises(OptionError, match="'joint2' has no stiffness"):
         identify_deflections(arm.with_drive(1, dy.Drive()), log)

@@ -10,6 +10,7 @@ import dynamis as dy
 from dynamis.cli import main
 from dynamis.errors import OptionError
 from dynamis.identify.elastic.joints import elastic_joints
+from tests.thorough import thorough_but
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -93,7 +94,21 @@ def test_gear_and_motor_of_two_masses(gap, step):
     assert joint.coulomb == pytest.approx(0.3, rel=0.1)
     assert joint.delay == pytest.approx(-5e-4, abs=5e-5)  # torques are held for a sample
     assert joint.explained > 0.999
+    assert joint.hardening == 0.0
     assert not findings
+
+
+@pytest.mark.parametrize(("gap", "zero"), thorough_but([(0.0, 0.05)], [(0.0, 0.05), (1e-3, -0.1)]))
+def test_a_gear_that_hardens(gap, zero):
+    arm = two_masses(gap, hardening=1e8)
+    joint, _ = only_joint(arm, counted(moved(arm), 1.2e-5, zero=zero))
+    assert joint.hardening == pytest.approx(1e8, rel=0.05)
+    assert joint.stiffness == pytest.approx(K, rel=0.02)
+    assert joint.backlash == pytest.approx(gap, rel=0.03)
+    assert joint.zero == pytest.approx(-zero, abs=3e-5)
+    low, high = joint.interval("hardening")
+    assert low <= 1e8 <= high
+    assert joint.drive(None).hardening == joint.hardening
 
 
 @pytest.mark.thorough
@@ -179,6 +194,16 @@ def test_whole_arm_with_two_elastic_joints(whole):
     assert found.validate(logs[1]).relative_error_overall < 0.06
     error = found.predict(logs[1]) - logs[1].tau
     assert np.linalg.norm(error) < 0.08 * np.linalg.norm(logs[1].tau)
+
+
+def test_rows_at_the_ends_are_left_out_of_errors_and_predicted(whole):
+    """The filter knows half of what is about them: accelerations there would be zero."""
+    _, logs, found = whole
+    check, predicted = found.validate(logs[1]), found.predict(logs[1])
+    assert check.t[0] > logs[1].t[0] and check.t[-1] < logs[1].t[-1]
+    assert predicted.shape == logs[1].tau.shape and np.isfinite(predicted).all()
+    inner = check.between(check.t[0] + 0.2, check.t[-1] - 0.2)
+    assert (check.relative_error < 1.3 * inner.relative_error).all()
 
 
 def test_what_an_estimate_with_elastic_joints_says_and_refuses(whole):

@@ -10,6 +10,7 @@ from dynamis.cli import main
 from dynamis.errors import OptionError
 from dynamis.identify.elastic.joints import elastic_joints
 from dynamis.identify.elastic.link_motion import GEAR, MOTOR, LinkMotion, motor_path
+from dynamis.identify.elastic.response import frequency_response
 from tests.thorough import thorough_but
 
 from .test_elastic import DAMPING, B, K, M, drive, moved, two_links, two_masses
@@ -153,6 +154,14 @@ def test_an_estimate_from_motors_predicts_and_validates(estimate):
     error = found.predict(logs[1]) - logs[1].tau
     assert np.linalg.norm(error) < 0.08 * np.linalg.norm(logs[1].tau)
     assert "stiffness" in str(found.elastic) and "joint1" in repr(found.elastic)
+
+
+def test_motors_alone_show_their_velocities_and_no_deflections(estimate):
+    (joint,) = frequency_response(estimate[2]).joints
+    assert not joint.seen("deflection").any()
+    seen = joint.seen("velocity")
+    ratio = np.abs(joint.measured["velocity"] / joint.model["velocity"])[seen]
+    assert seen.sum() > 10 and np.median(ratio) == pytest.approx(1.0, abs=0.1)
 
 
 def test_report_of_motors_alone(estimate, tmp_path):

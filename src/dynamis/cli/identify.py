@@ -39,6 +39,7 @@ def run(
     friction: Word = "auto", estimator: Word = "feasible", rotors: bool = False,
     no_rotors: bool = False,
     only: Literal["friction"] | None = None, elastic: str | None = None,
+    deflection_sensor: bool = False,
     prior: Annotated[float | None, arg(metavar="ROWS")] = None, passive_friction: str = "described",
     cutoff: Annotated[float | None, arg(metavar="HZ")] = None,
     reading: TorqueOptions = IN_SI, window: Span = None, validate_window: Span = None,
@@ -66,8 +67,9 @@ def run(
         validate: Log of another motion for validation; may be given several times.
         friction: Friction model: auto (the simplest of those that cross-validation finds as good
             as the best), none, viscous, symmetric, asymmetric, stribeck, smooth, directional,
-            grotjahn, loaded, loaded-grotjahn, thermal (needs temperatures) or described (the law
-            that each joint has).
+            grotjahn, loaded, loaded-grotjahn, thermal (needs temperatures), described (the law that
+            each joint has), memory (symmetric-memory, loaded-grotjahn-memory and the like too:
+            elements that stretch before they slip), lugre or dahl (bristles).
         estimator: ordinary (least squares), weighted, robust, total, instrumental, feasible
             (physically consistent) or robust-feasible.
         rotors: Identify rotor inertias too (default: if the model has drives, or if that explains
@@ -75,8 +77,11 @@ def run(
         no_rotors: Never identify rotor inertias.
         only: Identify friction alone; masses and inertias stay as described.
         elastic: Joints whose stiffness, damping and backlash are identified: auto, or names with
-            commas. From logs with columns of both sides (q1.., motor1..), or of the motors alone
-            (q1..). Errors are then those of the torque that the gears transmit.
+            commas. From logs with columns of both sides (q1.., motor1..: of those hardening too),
+            or of the motors alone (q1..). Errors are then those of the torque that the gears
+            transmit.
+        deflection_sensor: What measures the deflections low-passes them: its corner and damping
+            ratio are found too. Logs begin at rest, joints are described with a stiffness.
         prior: Weight of the described masses and inertias with --estimator feasible, in rows of
             data (default: 1).
         passive_friction: Passive joints of a closed mechanism that have friction: described (those
@@ -107,7 +112,7 @@ def run(
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=_rotors(rotors, no_rotors),
         cutoff=cutoff, only=only, prior=prior, elastic=_elastic(elastic),
-        passive_friction=passive_names(passive_friction, arm),
+        deflection_sensor=deflection_sensor, passive_friction=passive_names(passive_friction, arm),
         processing=Processing(torque_delay=_delay(torque_delay)), force=force,
     )  # fmt: skip
     checks = [found.validate(log) for log in tests]
@@ -219,6 +224,8 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
     if found.elastic is not None:
         head = ("joint", *(x.replace("_", " ") for x in found.elastic.columns))
         data(table("Elastic joints, intervals of 95 %", head, found.elastic.table()))
+        if found.elastic.deflections is not None:
+            data(found.elastic.deflections.sensor_said)
     if found.choices:
         data(table("Chosen by the log", CHOICES, [x.cells() for x in found.choices]))
 
@@ -295,8 +302,19 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
         "rows_that_count_as_one": found.correlation,
         "processing": found.processing,
         "elastic": None if found.elastic is None else [vars(x) for x in found.elastic],
+        "deflection_sensor": _sensor(found),
         "findings": found.findings,
     }
+
+
+def _sensor(found: Any) -> dict[str, Any] | None:
+    """Corner (Hz) and damping ratio of a sensor of deflections, with half widths of 95 %."""
+    if found.elastic is None or found.elastic.deflections is None:
+        return None
+    own = found.elastic.deflections
+    names = ("corner", "damping_ratio")
+    widths = dict(zip(names, own.half_widths["sensor"], strict=True))
+    return dict(zip(names, own.sensor, strict=True)) | {"half_widths": widths}
 
 
 def _figures(found: Any, check: Any, cutoff: float) -> dict[str, Any]:

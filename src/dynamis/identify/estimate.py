@@ -373,14 +373,15 @@ class Estimate:
 
         Sample i of a seed is the same in whatever number of samples.
         """
-        self._refuse_elastic("sample")
+        what = "draw from elastic[name].interval, or identify without elastic= for the rigid arm"
+        self._refuse_elastic("sample", what)
         return self.posterior.draw(0, count, seed)
 
-    def _refuse_elastic(self, what: str) -> None:
+    def _refuse_elastic(self, what: str, remedy: str) -> None:
         if self.elastic is not None and self.elastic.joints:
             raise OptionError(
                 f"{what} is not made for elastic joints: {worded(x.name for x in self.elastic)}",
-                "identify without elastic= for the rigid arm, or draw from elastic[name].interval",
+                remedy,
             )
 
     @property
@@ -405,7 +406,7 @@ class Estimate:
         model = fitted(self.unknowns, self.values)
         if self.elastic is None or not self.elastic.joints:
             return predicted(model, log, how, robot)[0]
-        links, taken = self.elastic.of_links(log, robot.drive_names)
+        links, taken = self.elastic.of_links(log, robot.drive_names, ends=True)
         torque = predicted(model, links, how, robot)[0] + taken
         return interpolated(log.t, links.t, torque)
 
@@ -439,7 +440,8 @@ class Estimate:
         """Output error: the simulated closed loop is made to move as the log says."""
         from .closed_loop import output_error
 
-        self._refuse_elastic("refine")
+        what = "validate on a log of another motion, or identify without elastic= and refine that"
+        self._refuse_elastic("refine", what)
         passed_on(options, output_error, "estimate", "log", "controller", "reference")
         return output_error(self, log, controller, reference, **options)
 

@@ -9,7 +9,9 @@ from ..errors import OptionError, shown
 from ..logs.log import Log
 from ..model.check.finding import Finding
 from ..progress import stage
-from .elastic.joints import elastic_joints, left_rigid
+from .elastic.asked import left_rigid
+from .elastic.elastic_estimate import ElasticEstimate
+from .elastic.joints import elastic_joints
 from .estimate import Estimate, Validation, handed_over, validation
 from .feasible import SolverError
 from .friction.models import SLOW, chosen_among, friction_named
@@ -57,6 +59,7 @@ def identify(
     prior: float | Mapping[str, float] | None = None,
     only: str | None = None,
     elastic: Any = None,
+    deflection_sensor: bool = False,
     held_out: bool = True,
     force: bool = False,
     threads: int | None = None,
@@ -87,10 +90,13 @@ def identify(
     `elastic="auto"` (or a list of joints) identifies stiffness, damping and backlash of elastic
     joints, with rotors and friction of their motors: see `estimate.elastic`. The links follow from
     what the gears transmit, and every error is that of the transmitted torque. With logs that hold
-    both sides (`log.motor`), encoders that are sampled at different times and a torque that is
-    logged early or late are found with it. Logs of one side are taken as those of the motors, and
-    "auto" then means the joints described with a stiffness, or all: links are simulated along the
-    motors, so excite the arm beyond the vibration of its links, 8 s or longer.
+    both sides (`log.motor`), hardening, encoders that are sampled at different times and a torque
+    that is logged early or late are found with it. Logs of one side are taken as those of the
+    motors, and "auto" then means the joints described with a stiffness, or all: links are simulated
+    along the motors, so excite the arm beyond the vibration of its links, 8 s or longer.
+    `deflection_sensor`: what measures deflections low-passes them, as strain gauges with an
+    amplifier do. Its corner and damping ratio are found with them: links are simulated along the
+    measured motors from rest, where every log begins, from the stiffnesses as described.
 
     Logs of a closed mechanism hold its drives; the passive joints follow, in the assembly of
     `robot.home`. `passive_friction` says which of them rub: those described with friction, "all",
@@ -110,7 +116,7 @@ def identify(
     _check_cutoff(processing, logs)
     slow_logs = None if slow is None else checked_logs(slow, robot, "slow")
     recorded = tuple(logs)
-    gears = None if elastic is None else elastic_joints(robot, logs, elastic)
+    gears = _gears(robot, logs, elastic, deflection_sensor)
     if gears is not None:
         robot, names = gears.links(robot), robot.drive_names
         logs = [gears.of_links(x, names)[0] for x in logs]
@@ -144,6 +150,17 @@ def identify(
         return replace(found, findings=tuple(said))
     said = said_once(by_importance([*gears.findings, *found.findings]))
     return replace(found, elastic=gears, recorded=recorded, findings=tuple(said))
+
+
+def _gears(
+    robot: "Robot", logs: Sequence[Log], elastic: Any, sensor: bool
+) -> ElasticEstimate | None:
+    """The elastic joints that were asked for."""
+    if elastic is not None:
+        return elastic_joints(robot, logs, elastic, sensor)
+    if sensor:
+        raise OptionError("deflection_sensor was given without elastic", 'elastic="auto"')
+    return None
 
 
 def _has_rotors(robot: "Robot") -> bool:

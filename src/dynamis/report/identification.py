@@ -289,6 +289,10 @@ class _Sections:
         )
         head = ("joint", *(x.replace("_", " ") for x in elastic.columns))
         page.table(head, elastic.table())
+        if elastic.deflections is not None:
+            page.text(elastic.deflections.sensor_said.capitalize() + ".")
+        if elastic.motor_side is not None:
+            page.text("Logs of motors alone measure no deflections: theirs are those of the model.")
         try:
             found = frequency_response(estimate)
         except OptionError as error:

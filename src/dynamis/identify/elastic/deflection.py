@@ -7,22 +7,27 @@ may low-pass them. What differs from the logged deflections is made small. No to
 all forces may be larger by one factor: the stiffness of one joint at least is known.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import least_squares
+from scipy.signal import cont2discrete, lfilter
 
 from ...arguments import checked, number, one_of, strict
 from ...errors import OptionError, shown
 from ...lazy import cached_property
 from ...logs.log import Log
+from ...model.drive import Drive
 from ..friction.models import friction_named
 from ..motion import on_even_grid
 from ..unknowns import Unknowns, unknowns
-from .joints import checked_elastic
-from .motor_equation import convolved_ends, kernels
+from .asked import check_both_sides, checked_elastic
+from .blocks import block_scatter
+from .elastic_estimate import drives_of
+from .kernels import convolved_ends, kernels
+from .link_motion import GEAR, MOTOR, LinkMotion, MotorPath, motor_path
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -78,6 +83,7 @@ class DeflectionEstimate:
 
     `values` are the unknowns of the links in `names`; `stiffness` and `damping` (n,) those of the
     gears; `sensor` the corner (Hz) and the damping ratio of a sensor that low-passes deflections.
+    `half_widths` of these three are of 95 % intervals, over blocks of time; 0 of what is known.
     `training` is the free run on the log that was fitted.
     """
 
@@ -88,6 +94,7 @@ class DeflectionEstimate:
     sensor: tuple[float, float] | None
     training: FreeRun
     described: Any
+    half_widths: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,9 +105,9 @@ class DeflectionEstimate:
     def robot(self) -> "Robot":
         """The arm with these links and gears; motors as described."""
         robot = self.unknowns.as_robot(self.unknowns.full(self.values), self.values)
-        drives = {str(x.joint_name): x.drive for x in self.described.model.links}
+        drives = drives_of(self.described)
         for name, K, D in zip(robot.drive_names, self.stiffness, self.damping, strict=True):
-            drive = replace(drives[name], stiffness=float(K), damping=float(D))
+            drive = replace(drives[name] or Drive(), stiffness=float(K), damping=float(D))
             robot = robot.with_drive(name, drive)
         return robot
 
@@ -110,21 +117,36 @@ class DeflectionEstimate:
         motion = MotorMotion.of(log)
         sensor = FILTER if self.sensor is None else (2.0 * np.pi * self.sensor[0], self.sensor[1])
         p = np.concatenate([self.values, self.stiffness, self.damping, sensor])
-        every = samples_of_a_step(motion, self.stiffness, self.unknowns.robot)
-        links, seen = simulated(self.unknowns, motion, p[None], every)
+        path = motion.path(self.unknowns.robot, self.stiffness)
+        links, seen = simulated(self.unknowns, motion, path, p[None])
         predicted = links if self.sensor is None else seen
-        rows = motion.kept(len(links[0]), every)
-        measured = motion.deflection[rows]
         names = self.unknowns.robot.drive_names
-        return FreeRun(motion.t[rows], measured, predicted[0], links[0], names)
+        return FreeRun(motion.t, motion.deflection, predicted[0], links[0], names)
 
     @checked
     def without_sensor(self, log: Log) -> Log:
-        """The log with links where the free run has them: for `dy.identify(elastic="auto")`."""
+        """The log with links where the free run has them."""
         run, even = self.free_run(log), on_even_grid(log)
         assert even.motor is not None
-        w = np.stack([np.interp(even.t, run.t, x) for x in run.links.T], axis=1)
-        return replace(even, q=even.motor + w, qd=None, qdd=None)
+        return replace(even, q=even.motor + run.links, qd=None, qdd=None)
+
+    def passed(self, f: np.ndarray) -> np.ndarray:
+        """What the sensor makes of deflections at frequencies f (Hz), complex."""
+        if self.sensor is None:
+            return np.ones_like(f)
+        s = 1j * f / self.sensor[0]
+        return 1.0 / (1.0 + 2.0 * self.sensor[1] * s + s * s)
+
+    @property
+    def sensor_said(self) -> str:
+        """The sensor in words."""
+        if self.sensor is None:
+            return "deflections are taken as measured"
+        (corner, ratio), (a, b) = self.sensor, self.half_widths["sensor"]
+        return (
+            f"deflections pass a low-pass of second order: corner {corner:.3g} +- {a:.2g} Hz, "
+            f"damping ratio {ratio:.3g} +- {b:.2g}"
+        )
 
     def __repr__(self) -> str:
         return f"DeflectionEstimate({self.unknowns.robot.name!r}, {self.training!r})"
@@ -132,89 +154,126 @@ class DeflectionEstimate:
 
 @dataclass(frozen=True, eq=False)
 class MotorMotion:
-    """Motors on an even grid with their rates, (N, n), and the deflections of the log."""
+    """Motors on an even grid, low-passed, and the deflections of the log; (N, n)."""
 
     t: np.ndarray
     step: float
     position: np.ndarray
-    rate: np.ndarray
-    acceleration: np.ndarray
     deflection: np.ndarray
 
     @classmethod
     def of(cls, log: Log) -> "MotorMotion":
         """Processing of a log with both sides: a low-pass far above the modes of the links."""
-        if log.motor is None:
-            raise OptionError(
-                f"log {log.name!r} has no motor side, expected both sides of elastic joints",
-                "read_log(..., columns=dict(q=..., motor=...))",
-            )
+        check_both_sides(log)
         if len(log.pieces()) > 1:
             raise OptionError(
                 f"log {log.name!r} has gaps, expected one stretch", "give one of log.pieces()"
             )
         even = on_even_grid(log)
         assert even.motor is not None
-        g = kernels(even.step, HIGHEST * even.rate)
-        position, rate, acceleration = (
-            np.stack([convolved_ends(x, g[k]) for x in even.motor.T], axis=1) for k in range(3)
-        )
-        return cls(even.t, even.step, position, rate, acceleration, even.q - even.motor)
+        g = kernels(even.step, HIGHEST * even.rate)[0]
+        position = np.stack([convolved_ends(x, g) for x in even.motor.T], axis=1)
+        return cls(even.t, even.step, position, even.q - even.motor)
 
-    def kept(self, count: int, every: int) -> slice:
-        """The rows at which a simulation of long steps has its states."""
-        return slice(0, count * every, every)
+    def path(self, links: "Robot", stiffness: np.ndarray) -> MotorPath:
+        """The motors for a simulation whose steps are short next to the fastest mode."""
+        mass = links.mass_matrix(self.position[0])
+        squares = np.linalg.eigvals(np.linalg.solve(mass, np.diag(stiffness))).real
+        every = max(1, int(np.ceil(np.sqrt(max(float(squares.max()), 0.0)) * self.step / MOST)))
+        shown = np.zeros((len(self.t), (1 + len(MOTOR)) * links.n))
+        return motor_path(self.t, self.position, shown, every)
 
 
 def simulated(
-    sought: Unknowns, motion: MotorMotion, p: np.ndarray, every: int
+    sought: Unknowns, motion: MotorMotion, path: MotorPath, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Deflections (members, N, n) before and behind the sensor, of unknowns p (members, m).
+    """Deflections (members, N, n) before and behind the sensor, of constants p (members, m).
 
-    Classical Runge-Kutta steps of `every` samples, an even number: middles are samples too.
+    A row of p holds unknowns of the links, stiffnesses, dampings, corner (rad/s) and damping ratio.
     """
-    n, m = motion.position.shape[1], len(sought.names)
-    members = len(p)
-    x, K, D = p[:, :m], p[:, m : m + n], p[:, m + n : m + 2 * n]
-    corner, ratio = p[:, -2:-1], p[:, -1:]
-    tests = np.concatenate([np.zeros((2, n)), np.eye(n)])  # with rates, at rest, each acceleration
-
-    def rate(y: np.ndarray, k: int) -> np.ndarray:
-        w, wd, seen, seen_rate = np.split(y, 4, axis=1)
-        q = np.repeat((motion.position[k] + w)[:, None], n + 2, axis=1)
-        qd = np.zeros_like(q)
-        qd[:, 0] = motion.rate[k] + wd
-        qdd = np.broadcast_to(tests, q.shape)
-        Y = sought.regressor(*(a.reshape(-1, n) for a in (q, qd, qdd)))
-        torque = np.einsum("pkij,pj->pki", Y.reshape(members, n + 2, n, m), x)
-        mass = (torque[:, 2:] - torque[:, 1:2]).transpose(0, 2, 1)
-        force = -K * w - D * wd - torque[:, 0]
-        qdd_links = np.linalg.solve(mass, force[..., None])[..., 0]
-        bent = corner**2 * (w - seen) - 2.0 * ratio * corner * seen_rate
-        return np.concatenate([wd, qdd_links - motion.acceleration[k], seen_rate, bent], axis=1)
-
-    h, found = every * motion.step, []
-    y = np.zeros((members, 4 * n))
-    with np.errstate(all="ignore"):
-        for k in range(0, len(motion.t) - every, every):
-            found.append(y)
-            a = rate(y, k)
-            b = rate(y + 0.5 * h * a, k + every // 2)
-            c = rate(y + 0.5 * h * b, k + every // 2)
-            d = rate(y + h * c, k + every)
-            y = y + h / 6.0 * (a + 2.0 * b + 2.0 * c + d)
-            if not np.isfinite(y).all():
-                y = np.where(np.isfinite(y), y, 0.0)
-    rows = np.stack(found, axis=1)
-    return rows[..., :n], rows[..., 2 * n : 3 * n]
+    links, m = sought.robot, len(sought.names)
+    n = links.n
+    free = LinkMotion(links, tuple(range(n)), (1.0,) * n)
+    full = np.stack([sought.full(x) for x in p[:, :m]])
+    gears = np.zeros((len(p), n, len(GEAR) + len(MOTOR)))
+    gears[..., GEAR.index("stiffness")] = p[:, m : m + n]
+    gears[..., GEAR.index("damping")] = p[:, m + n : m + 2 * n]
+    q = free.run(path, full, gears, np.tile(motion.position[0], (len(p), 1)))[0]
+    bent = q - motion.position
+    seen = [_sensed(w, motion.step, *row[-2:]) for w, row in zip(bent, p, strict=True)]
+    return bent, np.stack(seen)
 
 
-def samples_of_a_step(motion: MotorMotion, stiffness: np.ndarray, links: "Robot") -> int:
-    """Samples of a step: even, and short next to the period of the fastest mode."""
-    mass = links.mass_matrix(motion.position[0])
-    squares = np.linalg.eigvals(np.linalg.solve(mass, np.diag(stiffness)))
-    fastest = np.sqrt(max(float(squares.real.max()), 1.0))
-    return 2 * max(1, int(MOST / (fastest * motion.step) / 2.0))
+def _sensed(w: np.ndarray, step: float, corner: float, ratio: float) -> np.ndarray:
+    """Deflections (N, n) through a low-pass of second order, straight between samples."""
+    square = corner * corner
+    sensor = [square], [1.0, 2.0 * ratio * corner, square]
+    digital: Any = cont2discrete(sensor, step, method="foh")  # its stubs know no shapes
+    return np.asarray(lfilter(np.ravel(digital[0]), digital[1], w, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class DeflectionFit:
+    """A free run beside measured deflections, its unknowns in units: links, then gears and sensor.
+
+    `start` (m + 2 n + 2,) are unknowns of the links, and logarithms of the stiffnesses, dampings,
+    corner (rad/s) and damping ratio of the sensor; `free` are those that are sought.
+    """
+
+    sought: Unknowns
+    motion: MotorMotion
+    path: MotorPath
+    start: np.ndarray
+    free: list[int]
+    sensor: bool
+
+    @property
+    def links(self) -> int:
+        """Unknowns of the links; the others are logarithms."""
+        return len(self.sought.names)
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """Units of the unknowns that are sought."""
+        sizes = np.ones(len(self.start))
+        sizes[: self.links] = np.abs(self.start[: self.links]).max()
+        return sizes[self.free]
+
+    def constants(self, given: np.ndarray) -> np.ndarray:
+        """All constants (members, m + 2 n + 2) of unknowns that are sought."""
+        p = np.tile(self.start, (len(given), 1))
+        p[:, self.free] = given * self.scale
+        p[:, self.links :] = np.exp(np.clip(p[:, self.links :], -50.0, 50.0))
+        return p
+
+    def residuals(self, given: np.ndarray) -> np.ndarray:
+        """Deflections less those measured over their sizes, (members, instants x joints)."""
+        measured = self.motion.deflection
+        found = simulated(self.sought, self.motion, self.path, self.constants(given))[self.sensor]
+        error = (found - measured) / measured.std(axis=0)
+        error = np.nan_to_num(error, nan=FAR, posinf=FAR, neginf=-FAR)
+        settled = int(SETTLING / self.motion.step)
+        return np.clip(error[:, settled:].reshape(len(given), -1), -FAR, FAR)
+
+    def slopes(self, x: np.ndarray) -> np.ndarray:
+        """Derivatives of the residuals (rows, unknowns)."""
+        found = self.residuals(np.concatenate([x[None], x + DIFFERENCE * np.eye(len(x))]))
+        return ((found[1:] - found[0]) / DIFFERENCE).T
+
+    def solved(self) -> tuple[np.ndarray, np.ndarray]:
+        """Constants, and half widths of their 95 % intervals."""
+        jacobian: Any = self.slopes  # the stubs of SciPy know names of methods only
+        fit = least_squares(
+            lambda x: self.residuals(x[None])[0], self.start[self.free] / self.scale, jacobian,
+            max_nfev=ITERATIONS, xtol=1e-6, ftol=1e-6,
+        )  # fmt: skip
+        p, half = self.constants(fit.x[None])[0], np.zeros(len(self.start))
+        n = self.motion.deflection.shape[1]
+        places = np.repeat(np.linspace(0.0, 1.0, len(fit.fun) // n), n)
+        seconds = float(self.motion.t[-1] - self.motion.t[0])
+        half[self.free] = self.scale * block_scatter(fit.jac, fit.fun, places, seconds)
+        half[self.links :] *= p[self.links :]
+        return p, half
 
 
 @checked
@@ -238,60 +297,45 @@ def identify_deflections(
         raise OptionError(f"known is {shown(known)}, expected a list of names of joints")
     for name in known:
         one_of(name, names, f"known: the robot has no joint {shown(name)}")
-    drives = {str(x.joint_name): x.drive for x in robot.model.links}
-    gears = [x for x in drives.values() if x is not None and x.stiffness is not None]
-    rigid = [name for name, x in drives.items() if x not in gears]
-    if rigid:
-        raise OptionError(
-            f"joint {rigid[0]!r} has no stiffness, expected elastic joints",
-            "robot.with_drive(joint, stiffness=...) to start from",
-        )
-    K, D = (np.array([getattr(x, name) for x in gears], float) for name in ("stiffness", "damping"))
-    D, links = np.maximum(D, LEAST_DAMPING * K), robot
+    K, D = _described_gears(robot)
+    links = robot
     for name in names:
         links = links.with_drive(name, None)
     sought = unknowns(links, friction_named("none"), False, None, "described")
-    motion = MotorMotion.of(log)
-    every = samples_of_a_step(motion, K, links)
+    motion, m, n = MotorMotion.of(log), len(sought.names), len(names)
     start = np.concatenate([sought.values, np.log([*K, *D, *FILTER])])
-    m, n = len(sought.names), len(names)
     fixed = {m + names.index(name) for name in known}
     fixed |= set() if sensor else {m + 2 * n, m + 2 * n + 1}
     free = [k for k in range(len(start)) if k not in fixed]
-    scale = np.concatenate([np.full(m, np.abs(sought.values).max()), np.ones(2 * n + 2)])[free]
-    size = motion.deflection.std(axis=0)
-    skipped = int(SETTLING / (every * motion.step))
-
-    def runs(given: np.ndarray) -> np.ndarray:
-        p = np.tile(start, (len(given), 1))
-        p[:, free] = given * scale
-        p[:, m:] = np.exp(np.clip(p[:, m:], -50.0, 50.0))
-        pair = simulated(sought, motion, p, every)
-        found = pair[1] if sensor else pair[0]
-        error = (found - motion.deflection[motion.kept(found.shape[1], every)]) / size
-        error = np.nan_to_num(error, nan=FAR, posinf=FAR, neginf=-FAR)
-        return np.clip(error[:, skipped:].reshape(len(given), -1), -FAR, FAR)
-
-    def slopes(x: np.ndarray) -> np.ndarray:
-        found = runs(np.concatenate([x[None], x + DIFFERENCE * np.eye(len(x))]))
-        return ((found[1:] - found[0]) / DIFFERENCE).T
-
-    jacobian: Any = slopes  # the stubs of SciPy know names of methods only
-    fit = least_squares(
-        lambda x: runs(x[None])[0], start[free] / scale, jacobian, max_nfev=ITERATIONS,
-        xtol=1e-6, ftol=1e-6,
-    )  # fmt: skip
-    p = start.copy()
-    p[free] = fit.x * scale
-    found = np.exp(p[m:])
+    path = motion.path(links, K)
+    p, half = DeflectionFit(sought, motion, path, start, free, sensor).solved()
+    turns = np.array([2.0 * np.pi, 1.0])
     empty = np.zeros((0, n))
     estimate = DeflectionEstimate(
         unknowns=sought,
         values=p[:m],
-        stiffness=found[:n],
-        damping=found[n : 2 * n],
-        sensor=(float(found[-2] / (2.0 * np.pi)), float(found[-1])) if sensor else None,
+        stiffness=p[m : m + n],
+        damping=p[m + n : m + 2 * n],
+        sensor=(float(p[-2] / turns[0]), float(p[-1])) if sensor else None,
         training=FreeRun(np.zeros(0), empty, empty, empty, names),
         described=robot,
+        half_widths={
+            "stiffness": half[m : m + n],
+            "damping": half[m + n : m + 2 * n],
+            "sensor": half[-2:] / turns,
+        },
     )
     return replace(estimate, training=estimate.free_run(log))
+
+
+def _described_gears(robot: "Robot") -> tuple[np.ndarray, np.ndarray]:
+    """Stiffnesses and dampings to start from, (n,); an error where a joint has none."""
+    drives = [drives_of(robot)[name] for name in robot.drive_names]
+    for name, x in zip(robot.drive_names, drives, strict=True):
+        if x is None or x.stiffness is None:
+            raise OptionError(
+                f"joint {name!r} has no stiffness, expected elastic joints",
+                "robot.with_drive(joint, stiffness=...) to start from",
+            )
+    K, D = (np.array([getattr(x, k) for x in drives], float) for k in ("stiffness", "damping"))
+    return K, np.maximum(D, LEAST_DAMPING * K)

@@ -13,13 +13,17 @@ from ...model.check.finding import Finding
 from ...model.drive import Drive
 from ...tables import text_table
 from ..motion import on_even_grid
-from .motor_equation import CURVED, ahead, convolved_ends, kernels
+from .asked import check_both_sides
+from .kernels import ahead, convolved_ends, kernels
+from .motor_equation import CURVED
 
 if TYPE_CHECKING:
     from ...robot import Robot
+    from .deflection import DeflectionEstimate
     from .motor_side import MotorSide
 
 SHORTEST = 64  # samples of a stretch
+HARDENING = "hardening"
 SHOWN = ("stiffness", "damping", "backlash", "rotor_inertia", "viscous", "coulomb")
 
 
@@ -47,14 +51,17 @@ class ElasticJoint:
     explained: float
     cutoff: float
     half_widths: Mapping[str, float]
+    hardening: float = 0.0
 
     @checked
     def interval(self, name: str) -> tuple[float, float]:
         """Lowest and highest of a constant with 95 % confidence, such as "stiffness"."""
-        one_of(name, (*SHOWN, *CURVED), f"an elastic joint has no constant {shown(name)}")
+        one_of(
+            name, (*SHOWN, *CURVED, HARDENING), f"an elastic joint has no constant {shown(name)}"
+        )
         value, width = getattr(self, name), self.half_widths.get(name, 0.0)
         low = value - width
-        return (max(low, 0.0) if name in SHOWN else low), value + width
+        return (max(low, 0.0) if name in (*SHOWN, HARDENING) else low), value + width
 
     def drive(self, described: Drive | None) -> Drive:
         """The drive of the joint with what was found, in units of its motor."""
@@ -65,7 +72,7 @@ class ElasticJoint:
             stiffness=self.stiffness,
             damping=max(self.damping, 0.0),
             backlash=self.backlash,
-            hardening=0.0,
+            hardening=self.hardening,
             rotor_inertia=max(self.rotor_inertia, 0.0) / gear**2,
             viscous=max(self.viscous, 0.0) / gear**2,
             coulomb=max(self.coulomb, 0.0) / gear,
@@ -85,12 +92,14 @@ class ElasticEstimate:
 
     `joints` in the arm's order; `elastic["joint2"]` is one of them. `described` is the arm as it
     was given. `motor_side` is what logs of motors alone gave: links along the motors of any log.
+    `deflections` is what was found of a sensor that low-passes them, and of links and gears by it.
     """
 
     joints: tuple[ElasticJoint, ...]
     findings: tuple[Finding, ...] = ()
     described: Any = None
     motor_side: "MotorSide | None" = None
+    deflections: "DeflectionEstimate | None" = None
 
     @checked
     def __getitem__(self, name: str) -> ElasticJoint:
@@ -122,21 +131,28 @@ class ElasticEstimate:
             links = links.with_drive(joint.name, joint.drive(drives.get(joint.name)))
         return links
 
-    def of_links(self, log: Log, names: Sequence[str]) -> tuple[Log, np.ndarray]:
+    def of_links(
+        self, log: Log, names: Sequence[str], ends: bool = False
+    ) -> tuple[Log, np.ndarray]:
         """The log of the links, and the torques (N, n) that rotors and friction of motors took.
 
-        Positions, velocities and torques of all joints pass one Gaussian low-pass.
+        Positions, velocities and torques of all joints pass one Gaussian low-pass. Rows at both
+        ends of a stretch, of which it knows half, are left out but for `ends`.
         """
         if not self.joints:
             return log, np.zeros_like(log.tau)
         if log.motor is None and self.motor_side is not None:
             log = self.motor_side.both_sides(log)
-        if log.motor is None:
-            raise OptionError(
-                f"log {log.name!r} has no motor side, expected both sides of elastic joints",
-                "read_log(..., columns=dict(q=..., motor=...))",
-            )
-        found = [x for piece in log.pieces() if (x := self._piece(piece, names)) is not None]
+        check_both_sides(log)
+        if self.deflections is not None:
+            log = self.deflections.without_sensor(log)
+        pieces = [self._piece(piece, names) for piece in log.pieces()]
+        reach = 0 if ends else len(kernels(log.step, self.cutoff)[0]) // 2
+        found = [
+            {name: rows[reach : len(rows) - reach] for name, rows in x.items()}
+            for x in pieces
+            if x is not None and len(x["t"]) >= SHORTEST + 2 * reach
+        ]
         if not found:
             raise OptionError(f"log {log.name!r} has no stretch of {SHORTEST} samples without gaps")
         arrays = {name: np.concatenate([x[name] for x in found]) for name in found[0]}
@@ -176,13 +192,13 @@ class ElasticEstimate:
     @property
     def columns(self) -> tuple[str, ...]:
         """The constants that a table shows."""
-        return SHOWN
+        return (*SHOWN, HARDENING) if any(x.hardening for x in self.joints) else SHOWN
 
     def table(self) -> list[tuple[str, ...]]:
         """Rows: joint, constants with their half widths."""
         rows = []
         for x in self.joints:
-            pairs = ((getattr(x, name), x.half_widths.get(name, 0.0)) for name in SHOWN)
+            pairs = ((getattr(x, name), x.half_widths.get(name, 0.0)) for name in self.columns)
             rows.append((x.name, *(f"{value:.5g} +- {width:.2g}" for value, width in pairs)))
         return rows
 

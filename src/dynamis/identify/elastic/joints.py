@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import is_word, one_of
-from ...errors import OptionError, counted, shown
+from ...arguments import is_word
+from ...errors import OptionError, counted
 from ...logs.log import Log
 from ...model.check.finding import Finding
 from ...model.drive import Drive
 from ...progress import stage
 from ..motion import on_even_grid
+from .asked import AUTO, DRIVE, STILL, checked_elastic
+from .deflection import DeflectionEstimate, identify_deflections
 from .elastic_estimate import SHORTEST, SHOWN, ElasticEstimate, ElasticJoint, drives_of
+from .kernels import convolved, kernels
 from .motor_equation import (
     MotorFit,
     MotorRows,
     Stretch,
-    convolved,
     cutoff_for,
     fitted,
-    kernels,
     with_spread,
 )
 from .motor_side import MotorSide, motor_side
@@ -35,50 +36,34 @@ from .motor_side import MotorSide, motor_side
 if TYPE_CHECKING:
     from ...robot import Robot
 
-AUTO = "auto"
-STILL = 1e-7  # rad or m: a deflection that varies less is that of a rigid joint
 UNSURE = 0.2  # of a stiffness: an interval that reaches further says that it is not seen
 LOOSE = 0.05  # of a stiffness: a rotor inertia that is described is then taken as it is
+FOLLOWED = 0.8  # of the variance of deflections, by a free run of the links
 EXPLAINED = 0.97  # of the torque of a motor: less is not its drive train
 NOISY = 5.0  # times its noise: a deflection that is smaller is hardly measured
 FEWEST = 200  # rows of a motor equation
-DRIVE = "drive trains"
 
 
-def checked_elastic(elastic: Any, robot: "Robot", logs: Sequence[Log]) -> tuple[str, ...]:
-    """Names of the joints that may be elastic; errors where none can be found."""
-    names = robot.drive_names
-    if not is_word(elastic, (AUTO,)):
-        if isinstance(elastic, (str, bytes)) or not isinstance(elastic, Sequence) or not elastic:
-            raise OptionError(
-                f"elastic is {shown(elastic)}, expected 'auto', a list of names of joints, or None"
-            )
-        for name in elastic:
-            one_of(name, names, f"elastic: the robot has no joint {shown(name)}")
-    robot.model.refuse_closures("identification of elastic joints")
-    if robot.model.gear_matrix is not None:
-        raise OptionError(
-            f"robot {robot.name!r} has a gear_matrix: its motors turn several joints",
-            "elastic joints are identified where every motor turns one joint",
-        )
-    one_sided = [log.name or "log" for log in logs if log.motor is None]
-    if one_sided and len(one_sided) < len(logs):
-        raise OptionError(
-            f"some logs hold both sides of the gears, {one_sided[0]!r} holds one",
-            "identify from logs of one kind: read_log(..., columns=dict(q=..., motor=...)) reads "
-            "positions of links and of motors",
-        )
-    asked = names if is_word(elastic, (AUTO,)) else elastic
-    return tuple(x for x in names if x in asked)
+def elastic_joints(
+    robot: "Robot", logs: Sequence[Log], elastic: Any, sensor: bool = False
+) -> ElasticEstimate:
+    """Gears and motors of elastic joints; logs of one side are taken as those of the motors.
 
-
-def elastic_joints(robot: "Robot", logs: Sequence[Log], elastic: Any) -> ElasticEstimate:
-    """Gears and motors of elastic joints; logs of one side are taken as those of the motors."""
+    `sensor`: deflections pass a low-pass of second order, found on the first log.
+    """
     asked = checked_elastic(elastic, robot, logs)
     if logs[0].motor is None:
+        if sensor:
+            raise OptionError(
+                "deflection_sensor was given, and the logs hold one side of the gears",
+                "read_log(..., columns=dict(q=..., motor=...)) reads both",
+            )
         return _from_motors(robot, logs, asked, is_word(elastic, (AUTO,)))
+    deflections = identify_deflections(robot, logs[0], sensor=True) if sensor else None
+    if deflections is not None:
+        logs = [deflections.without_sensor(x) for x in logs]
     drives = drives_of(robot)
-    joints, findings = [], []
+    joints, findings = [], list(_of_sensor(deflections))
     for name in asked:
         k = robot.drive_names.index(name)
         stretches = [x for log in logs for x in _stretches(log, k)]
@@ -91,7 +76,19 @@ def elastic_joints(robot: "Robot", logs: Sequence[Log], elastic: Any) -> Elastic
     if not joints:
         what = "no joint was found elastic: it was identified as a rigid arm"
         findings.append(Finding("warning", DRIVE, what, "look at log.motor - log.q"))
-    return ElasticEstimate(tuple(joints), tuple(findings), robot)
+    return ElasticEstimate(tuple(joints), tuple(findings), robot, deflections=deflections)
+
+
+def _of_sensor(found: DeflectionEstimate | None) -> Iterator[Finding]:
+    """What was found of a sensor of deflections, and joints that a free run does not follow."""
+    if found is None:
+        return
+    yield Finding("note", DRIVE, found.sensor_said, "look at the data sheet of the sensor")
+    for name, share in zip(found.training.joint_names, found.training.explained, strict=True):
+        if not share > FOLLOWED:
+            what = f"links along the motors explain {100 * share:.0f} % of its deflections only"
+            remedy = "a log that begins at rest, stiffnesses and masses nearer to those of the arm"
+            yield Finding("warning", DRIVE, what, remedy, (name,))
 
 
 def _from_motors(
@@ -175,14 +172,6 @@ def _dubious_of_motor(found: MotorSide, k: int) -> Iterator[Finding]:
         yield Finding("note", DRIVE, what, remedy, where)
 
 
-def left_rigid(logs: Sequence[Log]) -> Iterator[Finding]:
-    """A note on logs of both sides that are taken as those of a rigid arm."""
-    bent = [np.ptp(x.motor - x.q) for x in logs if x.motor is not None]
-    if max(bent, default=0.0) > STILL:
-        what = "the log holds both sides of elastic joints: q was taken as that of a rigid arm"
-        yield Finding("note", DRIVE, what, 'elastic="auto" identifies stiffness and backlash')
-
-
 def _stretches(log: Log, k: int) -> Iterator[Stretch]:
     for piece in log.pieces():
         if len(piece) >= SHORTEST and piece.motor is not None:
@@ -207,7 +196,7 @@ def _joint(
     widths, findings = with_spread(fit), []
     known = _described_inertia(drive)
     if known and not widths["stiffness"] < LOOSE * fit.linear[4]:
-        rows = replace(rows, inertia=known, _filtered={}, _lagging={})
+        rows = replace(rows, inertia=known)
         fit = fitted(rows)
         widths = with_spread(fit)
         what = (
@@ -237,9 +226,9 @@ def _described_inertia(drive: Drive | None) -> float | None:
 
 def _found(name: str, fit: MotorFit, widths: Mapping[str, float]) -> ElasticJoint:
     values = fit.values
-    offset = values.pop("offset")
-    if not values["backlash"]:
-        values["zero"] = -offset / values["stiffness"]
+    del values["offset"]
+    values["zero"] = fit.middle
+    if "zero" not in fit.sought:
         widths = {**widths, "zero": widths["offset"] / values["stiffness"]}
     return ElasticJoint(
         name=name,
@@ -268,7 +257,7 @@ def _dubious(fit: MotorFit, widths: Mapping[str, float], said: Any) -> Iterator[
     if size < NOISY * noise:
         what = f"its gear bends by {size:.2g} rad or m, and the encoders give {noise:.2g} of noise"
         yield said(what, "finer encoders, or larger torques")
-    flanks = rows.flanks(np.array([gap, fit.curved[1] or _middle(values), values["lag"], 0.0]))
+    flanks = rows.flanks(np.array([gap, fit.middle, values["lag"], 0.0]))
     if not gap and flanks < FLANK:
         what = "its gear is loaded to one side nearly all the time: a gap would not be seen"
         yield said(what, "record a motion in which its torque reverses", "note")
@@ -281,11 +270,6 @@ def _dubious(fit: MotorFit, widths: Mapping[str, float], said: Any) -> Iterator[
 
 
 FLANK = 0.02  # share of the rows
-
-
-def _middle(values: Mapping[str, float]) -> float:
-    """The deflection at rest of a gear without a gap."""
-    return -values["offset"] / values["stiffness"]
 
 
 def _rough(x: Stretch, cutoff: float) -> np.ndarray:

@@ -1,13 +1,14 @@
 """The motor of an elastic joint with encoders on both sides: stiffness, damping, gap, rotor.
 
-    tau = B th'' + v th' + c sgn(th') + o + K z + D z',    z = dead zone of th - q(t + lag) - zero
+    tau = B th'' + v th' + c sgn(th') + o + K z + D z' + K3 z^3,
+    z = dead zone of th - q(t + lag) - zero
 
 Both sides pass one Gaussian low-pass. Its kernel is differentiated, not the signals, so every
 column is filtered exactly as the torque is and a lower cut-off costs precision, not correctness.
-The equation is linear in B, v, c, o, K, D; gap and zero of the dead zone, the delay of the torque
-and the lag of the link's encoder follow by Gauss-Newton from the best gaps of a search. Without a
-gap a lag is friction and damping: the rows show v - K lag and D + K lag. It is then taken as the
-smallest that leaves neither below zero.
+The equation is linear in B, v, c, o, K, D, K3; gap and zero of the dead zone, the delay of the
+torque and the lag of the link's encoder follow by Gauss-Newton from the best gaps of a search.
+Without a gap a lag is friction and damping: the rows show v - K lag and D + K lag. It is then taken
+as the smallest that leaves neither below zero.
 """
 
 from collections.abc import Sequence
@@ -15,17 +16,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 from scipy.ndimage import binary_dilation
-from scipy.signal import oaconvolve, welch
-from scipy.stats import t as student
+from scipy.signal import welch
 
 from ...lazy import cached_property
+from .blocks import block_scatter
+from .kernels import ahead, convolved, kernels
 
-LINEAR = ("rotor_inertia", "viscous", "coulomb", "offset", "stiffness", "damping")
+LINEAR = ("rotor_inertia", "viscous", "coulomb", "offset", "stiffness", "damping", "hardening")
 CURVED = ("backlash", "zero", "lag", "delay")
-HALF_POWER = 0.1325  # cut-off (Hz) of a Gaussian kernel times its standard deviation (s)
-REACH = 5.0  # standard deviations of a kernel on either side
 POWER = 0.99  # of the torque, that lies below its band
 MULTIPLE = 2.0  # of that band: the cut-off
 HIGHEST = 0.08  # of the sampling rate
@@ -35,13 +34,9 @@ WIDEST = 0.9  # of the largest deflection: the largest of them
 BEST = 3  # of them, from which the others start
 STEPS = 25
 SMALL = 1e-7  # of the largest deflection, or of a sample: steps below end a search
+HARDENS = 0.03  # of a stiffness, by which that at the largest deflection is more, at least
 TOUCHED = 0.02  # share of the rows on each flank that a gap asks for
 SURE = 20.0  # least gain of log-likelihood, twice, by which a gap or a lag is taken as seen
-BLOCKS = 16  # of time, at least, where they are long enough
-SHORTEST = 0.25  # s
-LONG = 1.0  # s: more blocks than the least where they are longer
-MOST_BLOCKS = 48
-DRAWS = 300
 SAMPLED = 1e-3  # of a constant: what sampling may change at least
 OTHER_CUTOFFS = (0.7, 1.4)
 LAGS = 8  # times that a lag is improved
@@ -56,29 +51,6 @@ class Stretch:
     motor: np.ndarray
     link: np.ndarray
     torque: np.ndarray
-
-
-def kernels(step: float, cutoff: float, shift: float = 0.0) -> list[np.ndarray]:
-    """A Gaussian low-pass and its first three derivatives, `shift` seconds ahead."""
-    s = HALF_POWER / cutoff
-    x = np.arange(-(m := int(np.ceil((REACH * s + abs(shift)) / step)) + 1), m + 1) * step + shift
-    g = np.exp(-0.5 * (x / s) ** 2)
-    g /= g.sum()
-    u = x / s
-    return [g, -u * g / s, (u**2 - 1.0) * g / s**2, (3.0 * u - u**3) * g / s**3]
-
-
-def convolved(kernel: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A signal (N,) through a kernel, as long as it was."""
-    m = len(kernel) // 2
-    return oaconvolve(x, kernel)[m : m + len(x)]
-
-
-def convolved_ends(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """A signal through a kernel, continued at both ends, turned about its end points."""
-    size = min(len(kernel), len(x) - 1)
-    padded = np.pad(x, size, mode="reflect", reflect_type="odd")
-    return convolved(kernel, padded)[size:-size]
 
 
 def cutoff_for(stretches: Sequence[Stretch]) -> float:
@@ -102,8 +74,9 @@ class MotorRows:
     held: bool = False
     inertia: float | None = None  # known
     damped: bool = True
-    _filtered: dict[float, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-    _lagging: dict[float, list[np.ndarray]] = field(default_factory=dict)
+    hardened: bool = False
+    _filtered: dict[float, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, init=False)
+    _lagging: dict[float, list[np.ndarray]] = field(default_factory=dict, init=False)
 
     @cached_property
     def _parts(self) -> list[tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]]:
@@ -176,31 +149,25 @@ class MotorRows:
         return self._filtered[delay]
 
     def columns(self, curved: np.ndarray, along: bool = False) -> np.ndarray:
-        """Columns of LINEAR; `along` gives those of z by gap, zero and lag too, undamped first."""
+        """Columns of LINEAR; `along`: the last three of them also by gap, zero and lag."""
         gap, zero, lag, _ = curved
         found = []
         for bent, (g, rate, fixed, keep) in zip(self.bent(lag), self._parts, strict=True):
             d = bent - zero
             z, touching = dead_zone(d, gap), (np.abs(d) > gap).astype(float)
-            shapes = [z]
-            if along:
-                shapes += [-np.sign(z), -touching, -touching * rate]
-            pairs = [convolved(g[k], shape)[keep] for shape in shapes for k in (0, 1)]
-            found.append(np.column_stack([fixed[keep], *pairs]))
+            slopes = [-np.sign(z), -touching, -touching * rate] if along else []
+            cubes = [z**3, *(3.0 * z * z * x for x in slopes)]
+            columns = [fixed[keep]]
+            for shape, cube in zip([z, *slopes], cubes, strict=True):
+                columns += [convolved(g[k], shape)[keep] for k in (0, 1)]
+                columns.append(convolved(g[0], cube)[keep] if self.hardened else 0.0 * columns[-1])
+            found.append(np.column_stack(columns))
         return np.concatenate(found)
 
     def flanks(self, curved: np.ndarray) -> float:
         """Share of the rows on the flank that is touched less."""
         d = self.deflection(curved[2]) - curved[1]
         return float(min((d > curved[0]).mean(), (d < -curved[0]).mean()))
-
-
-def ahead(x: np.ndarray, steps: float) -> np.ndarray:
-    """A signal some steps later, between samples by cubic pieces."""
-    if steps == 0.0:
-        return x
-    at = np.arange(len(x))
-    return make_interp_spline(at, x, 3)(np.clip(at + steps, 0, len(x) - 1))
 
 
 def dead_zone(d: np.ndarray, gap: float) -> np.ndarray:
@@ -234,6 +201,13 @@ class MotorFit:
         return tuple(x for x in self.free if x in CURVED)
 
     @property
+    def middle(self) -> float:
+        """The deflection at which the gear has no torque."""
+        if "zero" in self.sought:
+            return float(self.curved[1])
+        return float(-self.linear[3] / self.linear[4])
+
+    @property
     def square(self) -> float:
         """Sum of the squared residuals."""
         return float(self.residual @ self.residual)
@@ -255,36 +229,6 @@ class MotorFit:
         return dict(zip(self.free, found, strict=True))
 
 
-def block_scatter(
-    jacobian: np.ndarray, residual: np.ndarray, places: np.ndarray, seconds: float
-) -> np.ndarray:
-    """Half widths of 95 % of unknowns, from their Jacobian (rows, unknowns), over blocks of time.
-
-    `places` (rows,) are where rows lie in the whole time, from 0 to 1. Every draw of blocks gives
-    one Gauss-Newton step; their deviation counts for a t quantile.
-    """
-    count, size = block_count(seconds), np.linalg.norm(jacobian, axis=0)
-    size[size == 0.0] = 1.0
-    J, block = jacobian / size, np.minimum((places * count).astype(int), count - 1)
-    each = [(J[block == k], residual[block == k]) for k in range(count)]
-    gram = np.array([A.T @ A for A, _ in each])
-    right = np.array([A.T @ r for A, r in each])
-    rng, floor = np.random.default_rng(0), 1e-12 * np.eye(J.shape[1])
-    draws = [np.bincount(rng.integers(0, count, count), minlength=count) for _ in range(DRAWS)]
-    steps = [
-        np.linalg.solve(np.tensordot(w, gram, 1) + floor, np.tensordot(w, right, 1)) / size
-        for w in draws
-    ]
-    wider = np.sqrt(count / (count - 1.0)) * student.ppf(0.975, count - 1)
-    return wider * np.std(steps, axis=0)
-
-
-def block_count(seconds: float) -> int:
-    """Blocks of time for a bootstrap."""
-    most = max(4, int(seconds / SHORTEST))
-    return min(most, max(BLOCKS, min(MOST_BLOCKS, int(seconds / LONG))))
-
-
 def solved(rows: MotorRows, curved: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Linear constants for given others, their columns and the residual."""
     A = rows.columns(curved)
@@ -299,8 +243,8 @@ def solved(rows: MotorRows, curved: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def _sought(rows: MotorRows) -> list[int]:
-    left_out = ([] if rows.inertia is None else [0]) + ([] if rows.damped else [5])
-    return [k for k in range(len(LINEAR)) if k not in left_out]
+    kept = {0: rows.inertia is None, 5: rows.damped, 6: rows.hardened}
+    return [k for k in range(len(LINEAR)) if kept.get(k, True)]
 
 
 def refined(rows: MotorRows, curved: np.ndarray, free: Sequence[str]) -> MotorFit:
@@ -320,8 +264,8 @@ def refined(rows: MotorRows, curved: np.ndarray, free: Sequence[str]) -> MotorFi
                 break
         else:
             A = rows.columns(p, along=True)
-            pairs = A[:, 6::2] * x[4] + A[:, 7::2] * x[5]
-            slopes = np.column_stack([pairs, -rows.torque(p[3])[1]])[:, which]
+            gear = sum(A[:, len(LINEAR) + k :: 3] * x[4 + k] for k in range(3))
+            slopes = np.column_stack([gear, -rows.torque(p[3])[1]])[:, which]
             jacobian = np.column_stack([A[:, used], slopes])
             names = (*(LINEAR[k] for k in used), *free)
             best = MotorFit(rows, x, p.copy(), names, jacobian, residual)
@@ -348,27 +292,40 @@ def fitted(rows: MotorRows) -> MotorFit:
     plain = without_gap(rows)
     if not plain.linear[4] > 0.0:
         return plain
-    curved = plain.curved.copy()
-    curved[1] = -plain.linear[3] / plain.linear[4]
+    curved = np.array([0.0, plain.middle, *plain.curved[2:]])
     largest = float(np.abs(rows.deflection(curved[2]) - curved[1]).max())
     starts = []
     for gap in np.geomspace(3e-3, WIDEST, GAPS) * largest:
         start = np.array([gap, *curved[1:]])
         residual = solved(rows, start)[2]
         starts.append((float(residual @ residual), gap, start))
-    best = plain
-    for _, _, start in sorted(starts, key=lambda x: x[:2])[:BEST]:
-        found = refined(rows, start, ("backlash", "zero", "delay"))
-        if _gap_seen(found, plain):
-            best = found if found.square < best.square else best
-    if best is plain:
-        return plain
-    lagging = refined(rows, best.curved, CURVED)
-    found = lagging if lagging.gain(best) > SURE and _gap_seen(lagging, plain) else best
-    if found.linear[5] < 0.0:
-        rows = replace(rows, damped=False, _filtered={}, _lagging={})
-        found = refined(rows, found.curved, found.sought)
-    return found
+    found = [
+        fit
+        for _, _, start in sorted(starts, key=lambda x: x[:2])[:BEST]
+        if _gap_seen(fit := refined(rows, start, ("backlash", "zero", "delay")), plain)
+    ]
+    without = hardened(plain)
+    if not found:
+        return without
+    best = hardened(min(found, key=lambda x: x.square))
+    if not _gap_seen(best, without):
+        return without
+    lagging = refined(best.rows, best.curved, CURVED)
+    best = lagging if lagging.gain(best) > SURE and _gap_seen(lagging, plain) else best
+    if best.linear[5] < 0.0:
+        best = refined(replace(best.rows, damped=False), best.curved, best.sought)
+    return best
+
+
+def hardened(plain: MotorFit) -> MotorFit:
+    """A fit with a gear that hardens, where it does so clearly; else the one given."""
+    start = np.array([plain.curved[0], plain.middle, *plain.curved[2:]])
+    free = [x for x in CURVED if x == "zero" or x in plain.sought]
+    found = refined(replace(plain.rows, hardened=True), start, free)
+    z = dead_zone(found.rows.deflection(found.curved[2]) - found.curved[1], found.curved[0])
+    more = found.linear[6] * float(np.abs(z).max()) ** 2
+    seen = more > HARDENS * found.linear[4] > 0.0 and found.gain(plain) > SURE
+    return found if seen else plain
 
 
 def without_gap(rows: MotorRows) -> MotorFit:
@@ -376,7 +333,7 @@ def without_gap(rows: MotorRows) -> MotorFit:
     curved = np.zeros(4)
     found = refined(rows, curved, ("delay",))
     for _ in range(LAGS):
-        _, viscous, _, _, stiffness, damping = found.linear
+        _, viscous, _, _, stiffness, damping, _ = found.linear
         least = np.sqrt(np.diag(np.linalg.pinv(found.jacobian.T @ found.jacobian)))
         noise = np.sqrt(found.square / rows.count * rows.independent)
         surely = [2.0 * noise * least[found.free.index(x)] for x in ("viscous", "damping")]
@@ -387,9 +344,7 @@ def without_gap(rows: MotorRows) -> MotorFit:
         curved[2] += np.clip(more, -LONGEST_LAG, LONGEST_LAG)
         found = refined(rows, curved, ("delay",))
     if found.linear[5] < 0.0:
-        found = refined(
-            replace(rows, damped=False, _filtered={}, _lagging={}), found.curved, ("delay",)
-        )
+        found = refined(replace(rows, damped=False), found.curved, ("delay",))
     return found
 
 
@@ -405,16 +360,14 @@ def with_spread(fit: MotorFit) -> dict[str, float]:
     A lag that no gap shows may be anything that leaves friction and damping at 0 or above.
     """
     rows, found = fit.rows, fit.scatter()
-    others: list[Any] = [
-        replace(rows, cutoff=k * rows.cutoff, _filtered={}, _lagging={}) for k in OTHER_CUTOFFS
-    ]
+    others: list[Any] = [replace(rows, cutoff=k * rows.cutoff) for k in OTHER_CUTOFFS]
     others = [x for x in others if x.cutoff < 0.25 / rows.stretches[0].step and x.count > 100]
-    others.append(replace(rows, held=not rows.held, _filtered={}, _lagging={}))
+    others.append(replace(rows, held=not rows.held))
     if not rows.damped:
-        others.append(replace(rows, damped=True, _filtered={}, _lagging={}))
+        others.append(replace(rows, damped=True))
     values = [fit.values, *(refined(x, fit.curved, fit.sought).values for x in others)]
     if "lag" not in fit.sought and fit.curved[2]:
-        _, viscous, _, _, stiffness, damping = np.maximum(fit.linear, 0.0)
+        _, viscous, _, _, stiffness, damping, _ = np.maximum(fit.linear, 0.0)
         left = float(viscous + damping)
         further = fit.curved.copy()
         further[2] += np.sign(further[2]) * left / stiffness

@@ -16,16 +16,15 @@ from ...errors import OptionError
 from ...lazy import cached_property
 from ..friction.models import friction_named
 from ..unknowns import Unknowns, unknowns
+from .blocks import block_scatter
+from .kernels import convolved_ends, kernels
 from .link_motion import LinkMotion
 from .motor_equation import (
     HIGHEST,
     MULTIPLE,
     SAMPLED,
     Stretch,
-    block_scatter,
-    convolved_ends,
     cutoff_for,
-    kernels,
 )
 from .prediction import JOINT, Motors, Prediction, rms
 

@@ -17,8 +17,9 @@ import numpy as np
 from scipy.signal import oaconvolve
 
 from ...lazy import cached_property
+from .kernels import convolved, convolved_ends, kernels
 from .link_motion import GEAR, MOTOR, LinkMotion, MotorPath, motor_path
-from .motor_equation import HIGHEST, convolved, convolved_ends, kernels
+from .motor_equation import HIGHEST
 
 if TYPE_CHECKING:
     from ..unknowns import Unknowns

@@ -44,7 +44,8 @@ class JointResponse:
 
     `measured`, `model` (complex) and `coherence` are (F,) by output: "velocity" of the motor,
     "deflection" of the gear (motor less link). Where the torque has no power of its own, or the
-    torques of other joints move the output far more, nothing is measured: the coherence is 0.
+    torques of other joints move the output far more, nothing is measured, nor are deflections by
+    logs of motors alone: the coherence is 0.
     """
 
     name: str
@@ -78,8 +79,9 @@ def frequency_response(estimate: "Estimate") -> FrequencyResponse:
     logs = [on_even_grid(piece) for log in estimate.recorded for piece in log.pieces()]
     size, f = _segments(logs)
     q = np.concatenate([log.q for log in logs]).mean(axis=0)
-    modes, model = robot.resonances(q), _of_model(robot, q, f)
-    measured, coherence = _averaged(logs, size, model)
+    modes, model = _sliding(robot).resonances(q), _of_model(robot, q, f)
+    passed = np.ones(len(f)) if elastic.deflections is None else elastic.deflections.passed(f)
+    measured, coherence = _averaged(logs, size, model, passed)
     shown = (f >= f[FIRST]) & (f <= min(BEYOND * modes.free.max(), HIGHEST * logs[0].rate))
     joints = []
     for x in elastic.joints:
@@ -103,8 +105,13 @@ def _segments(logs: Sequence[Log]) -> tuple[int, np.ndarray]:
     return size, np.fft.rfftfreq(size, 1.0 / logs[0].rate)
 
 
-def _averaged(logs: Sequence[Log], size: int, model: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Responses to the own torque and their coherence, (2, F, n); `model` is (2, F, n, n)."""
+def _averaged(
+    logs: Sequence[Log], size: int, model: np.ndarray, passed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Responses to the own torque and their coherence, (2, F, n); `model` is (2, F, n, n).
+
+    `passed` (F,) is what the sensor of deflections makes of them.
+    """
     n = logs[0].n
     others, diagonal = model * (1.0 - np.eye(n)), np.einsum("kfii->kfi", model)
     both, power, foreign = np.zeros((3, *model.shape[:3]), complex)
@@ -112,11 +119,12 @@ def _averaged(logs: Sequence[Log], size: int, model: np.ndarray) -> tuple[np.nda
     for log in logs:
         if abs(log.rate - logs[0].rate) > 1e-6 * log.rate:
             continue
-        assert log.motor is not None
-        signals = log.tau, np.gradient(log.motor, log.step, axis=0), log.motor - log.q
+        motor = log.q if log.motor is None else log.motor
+        signals = log.tau, np.gradient(motor, log.step, axis=0), motor - log.q
         for first in range(0, len(log) - size + 1, size // 2):
             u, *y = (np.fft.rfft(window * _level(x[first : first + size]), axis=0) for x in signals)
             y[0] *= _differenced(np.fft.rfftfreq(size, log.step), log.step)[:, None]
+            y[1] /= passed[:, None]
             theirs = np.einsum("kfij,fj->kfi", others, u)
             alone = np.stack(y) - theirs
             both += alone * u.conj()
@@ -126,6 +134,8 @@ def _averaged(logs: Sequence[Log], size: int, model: np.ndarray) -> tuple[np.nda
     excited = own > FAINT * own[FIRST:].max(axis=0)
     apart = np.abs(diagonal) ** 2 * own >= APART * foreign.real
     coherence = np.abs(both) ** 2 / np.maximum(power.real * own, 1e-300)
+    if logs[0].motor is None:
+        coherence[OUTPUTS.index("deflection")] = 0.0  # of motors alone: none is measured
     return both / np.maximum(own, 1e-300), excited * apart * coherence
 
 
@@ -144,7 +154,7 @@ def _differenced(f: np.ndarray, step: float) -> np.ndarray:
 def _of_model(robot: "Robot", q: np.ndarray, f: np.ndarray) -> np.ndarray:
     """Velocities of motors and deflections per torque of every motor, (2, F, n, n).
 
-    Of the arm about q with the viscous part of its friction; 0 at the frequency 0.
+    Of the arm about q, teeth in touch, with the viscous part of its friction; 0 at the frequency 0.
     """
     lin = linearise(_sliding(robot), q)
     states, found = list(lin.states), np.zeros((2, len(f), robot.n, robot.n), complex)
@@ -160,10 +170,10 @@ def _of_model(robot: "Robot", q: np.ndarray, f: np.ndarray) -> np.ndarray:
 
 
 def _sliding(robot: "Robot") -> "Robot":
-    """The robot as it slides: friction of joints and motors by its viscous part."""
+    """The robot as it slides, teeth in touch: friction of joints and motors by its viscous part."""
     links: list[Any] = []
     for link in robot.model.links:
         viscous: Any = 0.5 * sum(sides(link.friction.viscous))  # type: ignore[arg-type]
-        drive = None if link.drive is None else replace(link.drive, coulomb=0.0)
+        drive = None if link.drive is None else replace(link.drive, coulomb=0.0, backlash=0.0)
         links.append(replace(link, friction=Friction(viscous=viscous), drive=drive))
     return robot._with_model(links=tuple(links))
