@@ -134,6 +134,21 @@ def test_kinematics_of_random_axes_are_kept(block, convention):
         assert kept(seed, convention, choices) < KEPT, seed
 
 
+@pytest.mark.parametrize("convention", DH_CONVENTIONS)
+def test_the_robot_of_the_steps_moves_as_its_axes(convention):
+    """Its poses of base and tool are angles again: nothing is lost there either."""
+    for seed in range(12):
+        axes, _, base, tool = random_axes(seed)
+        start, end = np.array(matrix(base)), np.array(matrix(tool))
+        made = construct(axes, convention, base, tool)
+        rows_of = [(x.kind, x.point, x.direction) for x in axes]
+        arm = dy.Robot.from_axes("arm", rows_of, convention=convention, base=start, tool=end)
+        q = np.linspace(-1.0, 1.0, len(axes))
+        told = dy.dh_steps(rows_of, convention, base=start, tool=end).robot
+        assert np.array_equal(told.fk(q), arm.fk(q))
+        assert np.allclose(told.fk(q), matrix(about_lines(made, list(q))), rtol=0, atol=10 * KEPT)
+
+
 def test_random_sets_have_every_case():
     found = set()
     for seed in range(50):
