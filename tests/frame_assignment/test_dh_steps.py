@@ -134,6 +134,21 @@ def test_kinematics_of_random_axes_are_kept(block, convention):
         assert kept(seed, convention, choices) < KEPT, seed
 
 
+@pytest.mark.parametrize("convention", DH_CONVENTIONS)
+def test_the_robot_of_the_steps_moves_as_its_axes(convention):
+    """Its poses of base and tool are angles again: nothing is lost there either."""
+    for seed in range(12):
+        axes, _, base, tool = random_axes(seed)
+        start, end = np.array(matrix(base)), np.array(matrix(tool))
+        made = construct(axes, convention, base, tool)
+        rows_of = [(x.kind, x.point, x.direction) for x in axes]
+        arm = dy.Robot.from_axes("arm", rows_of, convention=convention, base=start, tool=end)
+        q = np.linspace(-1.0, 1.0, len(axes))
+        told = dy.dh_steps(rows_of, convention, base=start, tool=end).robot
+        assert np.array_equal(told.fk(q), arm.fk(q))
+        assert np.allclose(told.fk(q), matrix(about_lines(made, list(q))), rtol=0, atol=10 * KEPT)
+
+
 def test_random_sets_have_every_case():
     found = set()
     for seed in range(50):
@@ -174,11 +189,43 @@ def test_bars_meet_both_axes_at_right_angles(convention):
             assert np.allclose([r[0] for r in made.frames[k].R], bar.x, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", [*PRINTED, "puma560", "puma560-mdh", "panda", "stanford"])
+def test_a_table_of_its_own_is_told_by_its_frames(name):
+    """Bars of the table meet both axes at right angles, and give its rows again."""
+    model = dy.load(name).model
+    made = construction(model, model.convention)
+    frames = dy.Robot(model).frames(np.zeros(model.n))
+    for k, bar in enumerate(made.bars):
+        assert np.allclose(bar.x, frames[k][:3, 0], atol=EXACT)
+        feet = [(line, foot) for line, foot in ((k - 1, bar.start), (k, bar.end)) if
+                0 < k < len(made.lines)]  # fmt: skip
+        for line, foot in feet:
+            assert math.dist(made.lines[line].foot(foot), foot) < EXACT
+            assert abs(np.dot(bar.x, made.lines[line].direction)) < EXACT
+    for joint, row in enumerate(rows(made), 1):
+        assert np.allclose(measured(made, joint).values, row, rtol=0, atol=EXACT)
+
+
+def test_letters_leave_symbols_of_the_robot_alone():
+    links = [dy.Link(a="l1"), dy.Link(a=0.3, d="d2"), dy.Link(a=0.3, d=0.2)]
+    robot = dy.Robot.from_dh("a", convention="standard", links=links, values={"l1": 1, "d2": 2})
+    assert [row[1:3] for row in cells(dy.dh_steps(robot, letters="numbered"))] == [
+        ("0", "l1"), ("d2", "l2"), ("l3", "l4"),
+    ]  # fmt: skip
+    links[2] = dy.Link(a=0.3, d="2*a3")
+    robot = dy.Robot.from_dh("a", convention="standard", links=links,
+                             values={"l1": 1, "d2": 2, "a3": 3})  # fmt: skip
+    assert cells(dy.dh_steps(robot, letters="by-place"))[2][1:3] == ("2 a3", "aa3")
+
+
 def test_choices_do_what_they_say():
     axes = [("revolute", (0, 0, 0), (0, 0, 1)), ("revolute", (0.5, 0, 0.2), (0, 0, 1)),
             ("revolute", (0.9, 0, 0.2), (0, 1, 0))]  # fmt: skip
     usual, flipped = (dy.dh_steps(axes, flip=f).construction for f in ((), (1,)))
     assert usual.bars[1].a == -flipped.bars[1].a == 0.5
+    told = " ".join(dy.dh_steps(axes, flip=(1,)).text().split())
+    assert "x1 = (-1, 0, 0): from z1 to z0, so that the length a will be negative" in told
+    assert "x1 points from z1 to z0, against the rule: It was asked to be turned round." in told
     assert usual.bars[1].x == (1, 0, 0) and flipped.bars[1].x == (-1, 0, 0)
     near, next_to = (dy.dh_steps(axes, parallel=p).construction for p in ("previous", "joint"))
     assert [x.d for x in near.chain.rows[:2]] == [0, 0.2]

@@ -25,8 +25,7 @@ def with_letters(model: Model, letters: str) -> Model:
     def lettered(value: object, place: str) -> object:
         if not isinstance(value, float) or value == 0.0:
             return value
-        name = next(_free(numbered if letters == "numbered" else _primed(place), taken))
-        taken.add(name)
+        name = next(_free(numbered if letters == "numbered" else _doubled(place), taken))
         values[name] = abs(value)
         return Expression(name if value > 0.0 else f"-{name}")
 
@@ -46,7 +45,6 @@ def _free(names: Iterator[str], taken: set[str]) -> Iterator[str]:
     return (name for name in names if name not in taken)
 
 
-def _primed(place: str) -> Iterator[str]:
-    """d1, then d1_2, d1_3, ..."""
-    yield place
-    yield from (f"{place}_{k}" for k in range(2, 10**6))
+def _doubled(place: str) -> Iterator[str]:
+    """d1, then dd1, ddd1, ..."""
+    yield from (place[0] * k + place[1:] for k in range(1, 100))
