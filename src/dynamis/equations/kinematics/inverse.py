@@ -42,6 +42,15 @@ class Row(NamedTuple):
     d: Any
     a: Any
     turn: int | None  # quarter turns; None: another angle
+    way: int = 1  # -1: the axis is that of the table, turned round
+
+    def angle(self, q: Any) -> Any:
+        """theta of a revolute joint at q."""
+        return self.way * (q + self.offset)
+
+    def turned_round(self) -> "Row":
+        """Rx(pi) times this row, but for the half turn behind it."""
+        return self._replace(d=-self.d, turn=_half_turn(self.turn), way=-self.way)
 
 
 @strict
@@ -84,6 +93,10 @@ class HandInverse:
         self.signs.append(self._free(name))
         return self.signs[-1]
 
+    def turn(self, k: int, row: Row, theta: Any) -> sp.Symbol:
+        """q of a revolute joint from its angle theta."""
+        return self.joint(k, row.way * theta - row.offset)
+
     def joint(self, k: int, value: Any) -> sp.Symbol:
         """q of a joint; another symbol than the coordinate, printed alike."""
         symbol = sp.Symbol(f"q{k + 1}", extended_real=True)
@@ -96,7 +109,7 @@ class HandInverse:
         known = {} if T is None else self.at_pose(T)
         found = []
         letters = ", ".join(s.name for s in self.signs)
-        signs = f" Every choice of the signs {letters} = +1, -1 is a solution."
+        signs = f" Every choice of the signs {letters} = +1, -1 with real roots is a solution."
         for k, (title, text, items) in enumerate(self.steps):
             more = signs if k == len(self.steps) - 1 else ""
             values = tuple(replace(x, value=known.get(x.name)) for x in items)
@@ -238,7 +251,24 @@ def arm_rows(model: Model) -> Rows | None:
     for x, (a, alpha) in zip(links, after, strict=True):
         offset = angle(x.offset) if x.joint == "revolute" else exact(x.offset)
         rows.append(Row(x.joint, offset, angle(x.theta), exact(x.d), exact(a), quarter(alpha)))
-    return Rows(model, base, tuple(rows), end)
+    return Rows(model, base, *_parallel(rows, end))
+
+
+def _half_turn(turn: int | None) -> int | None:
+    return None if turn is None else (turn + 3) % 4 - 1
+
+
+def _parallel(rows: list[Row], end: Any) -> tuple[tuple[Row, ...], Any]:
+    """Neighbouring axes that point opposite ways turned the same way, up to the third joint."""
+    for k in range(min(2, len(rows) - 1)):
+        if rows[k].turn != 2 or "prismatic" in (rows[k].kind, rows[k + 1].kind):
+            continue
+        rows[k] = rows[k]._replace(turn=0)
+        rows[k + 1] = rows[k + 1].turned_round()
+        if k + 1 == len(rows) - 1:
+            rows[k + 1] = rows[k + 1]._replace(turn=0)
+            end = _turned(sp.Integer(0), math.pi) * end
+    return tuple(rows), end
 
 
 def quarter(alpha: Any) -> int | None:
@@ -317,8 +347,7 @@ def _planar(arm: Rows) -> HandInverse | None:
         h.step("Inverse kinematics: the point", POINT)
         w = _goal(h, arm, sp.zeros(3, 1))
         end = arm.end[:3, 3]
-        _turning_pair(h, arm, 0, w[0], w[1], (end[0], end[1]))
-        return h
+        return h if _turning_pair(h, arm, 0, w[0], w[1], (end[0], end[1])) else None
     if kinds == "RP" and arm.turns(0) in ((1,), (-1,)):
         h = _begin(arm, True)
         h.step("Inverse kinematics: the point", POINT)
@@ -334,10 +363,10 @@ def _planar(arm: Rows) -> HandInverse | None:
         carried = arm.end[:3, :3].T * end
         h.step("Inverse kinematics: the last axis", LAST_AXIS)
         w = _goal(h, arm, carried)
-        _turning_pair(h, arm, 0, w[0], w[1], (arm.rows[1].a, sp.Integer(0)))
-        q1, q2 = h.joints[0], h.joints[1]
-        offsets = sum((arm.rows[k].offset for k in range(3)), sp.Integer(0))
-        h.joint(2, phi - q1 - q2 - offsets)
+        if not _turning_pair(h, arm, 0, w[0], w[1], (arm.rows[1].a, sp.Integer(0))):
+            return None
+        before = sum(arm.rows[k].angle(h.joints[k]) for k in range(2))
+        h.turn(2, arm.rows[2], phi - before)
         lengths = [sp.Abs(arm.rows[0].a), sp.Abs(arm.rows[1].a), sp.sqrt(end[0] ** 2 + end[1] ** 2)]
         h.reach = _three_bars(lengths)
         return h
@@ -372,7 +401,8 @@ def _scara(arm: Rows) -> HandInverse | None:
             [0, 0, arm.end[2, 3]]
         )
     w = _goal(h, arm, carried)
-    _turning_pair(h, arm, 0, w[0], w[1], (arm.rows[1].a + last[0], flip * last[1]))
+    if not _turning_pair(h, arm, 0, w[0], w[1], (arm.rows[1].a + last[0], flip * last[1])):
+        return None
     h.step("Inverse kinematics: the slide", SLIDE)
     height = arm.rows[0].d + arm.rows[1].d
     h.joint(2, sp.expand(flip * (w[2] - height) - last[2] - slide.offset))
@@ -381,9 +411,8 @@ def _scara(arm: Rows) -> HandInverse | None:
         R = _turn_goal(h, arm)
         phi = h.let("phi_e", sp.atan2(R[1, 0], R[0, 0]))
         more = flip * (-1 if slide.turn == 2 else 1)
-        before = h.joints[0] + arm.rows[0].offset + h.joints[1] + arm.rows[1].offset
-        rest = phi - before - flip * slide.theta
-        h.joint(3, more * rest - arm.rows[3].offset)
+        before = sum(arm.rows[k].angle(h.joints[k]) for k in range(2))
+        h.turn(3, arm.rows[3], more * (phi - before - flip * slide.theta))
     return h
 
 
@@ -443,32 +472,30 @@ def _waist(h: HandInverse, arm: Rows, w: list[Any], point: Any) -> bool:
         point = sp.Matrix([c * point[0] - s * point[1], along_y, point[2]])
     h.step("Inverse kinematics: the first joint", WAIST)
     side = h.sign("sigma1")
-    c_offset = r1.offset
     if across == 0:
-        value = sp.atan2(side * w[1], side * w[0]) - c_offset
-        q1 = h.joint(0, value)
+        h.turn(0, r1, sp.atan2(side * w[1], side * w[0]))
         r = h.let("r", side * sp.sqrt(w[0] ** 2 + w[1] ** 2))
     else:
         r = h.let("r", side * sp.sqrt(w[0] ** 2 + w[1] ** 2 - across**2))
-        q1 = h.joint(0, sp.atan2(w[1], w[0]) - sp.atan2(-e1 * across, r) - c_offset)
-    del q1
+        h.turn(0, r1, sp.atan2(w[1], w[0]) - sp.atan2(-e1 * across, r))
     u = h.let("u", r - r1.a) if r1.a != 0 else r
     v = w[2] - r1.d
     if e1 * v != w[2]:
         v = h.let("v", e1 * v)
     if r3.kind == "revolute":
-        _turning_pair(h, arm, 1, u, v, (point[0], point[1]))
-        return True
+        return _turning_pair(h, arm, 1, u, v, (point[0], point[1]))
     return _sliding_pair(h, arm, 1, u, v, point)
 
 
 def _turning_pair(
     h: HandInverse, arm: Rows, i: int, X: Any, Y: Any, point: tuple[Any, Any]
-) -> None:
+) -> bool:
     """Joints i and i + 1 about parallel axes: the triangle of two bars and the way to the point."""
     h.step("Inverse kinematics: two joints in a plane", TRIANGLE)
     a = arm.rows[i].a
     x, y = (sp.sympify(e) for e in point)
+    if a == 0 or x == y == 0:
+        return False
     elbow = h.sign(f"sigma{i + 2}")
     if y == 0:
         b, delta = x, sp.Integer(0)
@@ -481,12 +508,13 @@ def _turning_pair(
     k = i + 2
     C = h.let(f"C{k}", (X**2 + Y**2 - a**2 - b**2) / (2 * a * b))
     S = h.let(f"S{k}", elbow * sp.sqrt(1 - C**2))
-    h.joint(i + 1, sp.atan2(S, C) - delta - arm.rows[i + 1].offset)
-    h.joint(i, sp.atan2(Y, X) - sp.atan2(b * S, a + b * C) - arm.rows[i].offset)
+    h.turn(i + 1, arm.rows[i + 1], sp.atan2(S, C) - delta)
+    h.turn(i, arm.rows[i], sp.atan2(Y, X) - sp.atan2(b * S, a + b * C))
     h.reach = [
         (r"r_{\max}", sp.Abs(a) + bar),
         (r"r_{\min}", sp.Abs(sp.Abs(a) - bar)),
     ]
+    return True
 
 
 def _sliding_pair(h: HandInverse, arm: Rows, i: int, X: Any, Y: Any, point: Any) -> bool:
@@ -497,7 +525,7 @@ def _sliding_pair(h: HandInverse, arm: Rows, i: int, X: Any, Y: Any, point: Any)
     beside = row.a + point[0]
     sign = h.sign(f"sigma{i + 2}")
     s = h.let("s", sign * sp.sqrt(X**2 + Y**2 - beside**2))
-    h.joint(i, sp.atan2(Y, X) - sp.atan2(-e * s, beside) - row.offset)
+    h.turn(i, row, sp.atan2(Y, X) - sp.atan2(-e * s, beside))
     h.joint(i + 1, s - point[2] - slide.offset)
     h.reach = [(r"r_{\min}", sp.Abs(beside))] if beside != 0 else []
     return True
@@ -513,10 +541,11 @@ def _wrist_turns(h: HandInverse, arm: Rows, e4: int, e5: int) -> None:
     R: Any = sp.eye(3)
     angles = []
     for k, row in enumerate(arm.rows[:3]):
-        angle = h.joints[k] if row.kind == "revolute" else sp.Integer(0)
-        offset = row.offset if row.kind == "revolute" else row.theta
-        if row.kind == "revolute":
-            angles.append(angle)
+        turns = row.kind == "revolute"
+        angle = row.way * h.joints[k] if turns else sp.Integer(0)
+        offset = row.way * row.offset if turns else row.theta
+        if turns:
+            angles.append(h.joints[k])
         R = R * _rotation(angle, offset) * _turned(sp.Integer(0), (row.turn or 0) * QUARTER)[:3, :3]
     parallel = {angles[0]: 0} | dict.fromkeys(angles[1:], 1)
     R = R.applyfunc(lambda e: tidy(e, parallel))
@@ -527,9 +556,9 @@ def _wrist_turns(h: HandInverse, arm: Rows, e4: int, e5: int) -> None:
     h.step("Inverse kinematics: the wrist", WRIST)
     flip = h.sign("sigma5")
     S = h.let("S5", flip * sp.sqrt(N[0, 2] ** 2 + N[1, 2] ** 2))
-    h.joint(4, sp.atan2(S, -e4 * e5 * N[2, 2]) - arm.rows[4].offset)
-    h.joint(3, sp.atan2(e5 * flip * N[1, 2], e5 * flip * N[0, 2]) - arm.rows[3].offset)
-    h.joint(5, sp.atan2(-e4 * flip * N[2, 1], e4 * flip * N[2, 0]) - arm.rows[5].offset)
+    h.turn(4, arm.rows[4], sp.atan2(S, -e4 * e5 * N[2, 2]))
+    h.turn(3, arm.rows[3], sp.atan2(e5 * flip * N[1, 2], e5 * flip * N[0, 2]))
+    h.turn(5, arm.rows[5], sp.atan2(-e4 * flip * N[2, 1], e4 * flip * N[2, 0]))
 
 
 def _rotation(angle: Any, offset: Any) -> Any:
