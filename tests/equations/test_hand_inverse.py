@@ -14,7 +14,8 @@ from .arms import arm
 
 HAND_QUICK = ("planar-rr", "scara", "puma560", "stanford")
 BY_HAND = ("planar-rr", "pendulum3", "planar-rp", "scara", "polar-rp", "stanford", "puma560",
-           "puma560-mdh", "elbow6", "kr16", "irb120", "kr6-r900", "tx60")  # fmt: skip
+           "puma560-mdh", "elbow6", "kr16", "irb120", "kr6-r900", "tx60", "gp7",
+           "lrmate200id", "irb140")  # fmt: skip
 BASE = {"xyz": (0.1, 0.2, 0.3), "rpy": (0.4, -0.5, 0.6)}
 TOOL = {"xyz": (0.05, -0.1, 0.2), "rpy": (0.3, 0.2, -0.4)}
 MADE = {
@@ -28,6 +29,14 @@ MADE = {
     "polar": (arm([(0.1, -1, 0.4), (0.2, 1, 0.1), (0, 0, "P")], base=BASE, tool=TOOL), "position"),
     "six": (arm([(0.1, -1, 0.4), (0.5, 0, 0.1), (0.05, 1, 0), (0, -1, 0.4), (0, -1, 0),
                  (0.1, 1, 0.1)], base=BASE, tool=TOOL), "pose"),
+    "two against": (arm([(0.5, 2, 0.1), (0.4, 1, 0)], base=BASE, tool=TOOL), "position"),
+    "three against": (arm([(0.5, 2, 0.1), (0.4, 2, 0.3), (0.2, 0, 0)], base=BASE), "planar"),
+    "scara against": (arm([(0.5, 2, 0.4), (0.4, 0, 0), (0, 2, "P"), (0, 0, 0.1)], tool=TOOL),
+                      "planar"),
+    "anthropomorphic against": (arm([(0.1, 1, 0.4), (0.5, 2, 0.1), (0.3, 1, -0.2)], tool=TOOL),
+                                "position"),
+    "six against": (arm([(0.1, -1, 0.4), (0.5, 2, 0.1), (0.05, -1, 0.2), (0, 1, 0.4), (0, -1, 0),
+                         (0.1, 1, 0.1)], base=BASE, tool=TOOL), "pose"),
     "six modified": (arm([(0.1, 1, 0.2), (0.1, -1, 0.1), (0.5, 0, 0.1), (0.05, 1, 0.4), (0, 1, 0),
                           (0, 1, 0.1)], "modified", base=BASE, tool=TOOL), "pose"),
 }  # fmt: skip
@@ -111,3 +120,8 @@ def test_a_stretched_arm_has_one_solution():
         found = inverse.solve(robot.fk([angle, 0.0]))
         assert len(found) >= 1
         assert np.allclose(found, [angle, 0.0], rtol=0, atol=1e-6)
+
+
+def test_bars_without_length_have_no_form():
+    assert arm([(0, 0, 0.1), (0.4, 0, 0)]).equations().kinematics.inverse is None
+    assert arm([(0, 1, 0), (0, 0, 0), (0.4, 0, 0)]).equations().kinematics.inverse is None

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 import dynamis as dy
 from dynamis import transforms
 from dynamis.equations.kinematics.derived import kinematic_derivation
-from dynamis.equations.kinematics.inverse import hand_inverse
+from dynamis.equations.kinematics.forms import hand_inverse
 from dynamis.equations.kinematics.place import geometry_of, with_letters
 from dynamis.equations.render.formula import plain
 from dynamis.equations.render.math import text

@@ -29,7 +29,8 @@ from ..derivation.steps import (
 from ..scalars.polynomial import TooLongError
 from ..scalars.scalars import coordinates
 from ..scalars.simplify import readable
-from .inverse import HandInverse, hand_inverse, target_names
+from .forms import hand_inverse
+from .inverse import HandInverse, target_names
 from .place import Place, geometry_of, place, with_letters
 from .singular import ROWS, Determinant, Lost, determinant, joints_in, lost_motions
 from .steps import FORCES, Twins, kinematic_steps, target

@@ -17,7 +17,8 @@ from ..render.math import latex as written
 from ..scalars.polynomial import TooLongError
 from ..show import matrix_lines, text
 from .derived import METHOD, kinematic_derivation, refuse_closed, symbolic_determinant
-from .inverse import HandInverse, hand_inverse
+from .forms import hand_inverse
+from .inverse import HandInverse
 from .place import geometry_of, place, with_letters
 
 

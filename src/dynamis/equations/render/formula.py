@@ -176,7 +176,8 @@ def _mathml_operator(node: Node) -> str:
 
 
 def _bracket(sign: str, stretchy: bool = False) -> str:
-    return f'<mo stretchy="{str(stretchy).lower()}">{escape(sign)}</mo>'
+    tight = ' lspace="0" rspace="0"' if sign in "|‖" else ""
+    return f'<mo stretchy="{str(stretchy).lower()}"{tight}>{escape(sign)}</mo>'
 
 
 def _mathml_group(node: Node) -> str:
