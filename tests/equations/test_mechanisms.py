@@ -16,7 +16,7 @@ from ..closed_mechanisms import five_bar, four_bar, made, motions, random_loops,
 from ..robot.test_closed_answers import tooled
 
 AGREE = 1e-10  # of the largest value
-METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
+METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell", "kane")
 VALUES = {
     "L1": 0.3, "L2": 0.45, "L3": 0.28, "L4": 0.4, "d": 0.35, "m1": 1.2, "m2": 0.7, "m3": 0.9,
     "m4": 0.6, "a1": 0.14, "a2": 0.2, "a3": 0.15, "a4": 0.22, "I1": 0.012, "I2": 0.009,
