@@ -59,6 +59,14 @@ def other_robot() -> Any:
     return dy.load("puma560")
 
 
+OWN_WORDS = {"en": {"title": "t", "text": "x", "answers": ["x [m]"]}}
+
+
+def own_question():
+    """An exercise of a teacher's own."""
+    return dy.exercises.Question(101, "own", lambda draw: [1.0], OWN_WORDS)
+
+
 def students_file() -> str:
     Path("class.csv").write_text("class_id,student,sheet,seed,exercises\nbcdfgh,Ada,1,1,1\n")
     return "class.csv"
@@ -481,6 +489,18 @@ VALID: dict[str, Callable[[], Any]] = {
     "control.step_metrics.t": lambda: np.arange(20) / 10.0,
     "exercises.exercise.which": lambda: 1,
     "exercises.write_class.students": lambda: [1],
+    **{
+        f"exercises.{name}.{x}": functools.partial(list, [1])
+        for name in ("quiz", "write_quiz", "assignment", "write_assignment")
+        for x in ("seeds", "which")
+    },
+    "exercises.write_quiz.path": lambda: "quiz.gift",
+    "exercises.write_assignment.path": lambda: "ps1.ipynb",
+    "exercises.register.questions": own_question,
+    "exercises.Question.number": lambda: 101,
+    "exercises.Question.name": lambda: "own",
+    "exercises.Question.solve": lambda: lambda draw: [1.0],
+    "exercises.Question.words": lambda: OWN_WORDS,
     "exercises.write_class.which": lambda: [1],
     "exercises.class_marks.directory": forms_folder,
     "exercises.class_marks.students": students_file,
@@ -759,6 +779,17 @@ NOT_TRIED = {
     "Hermite.derivatives": "the one made here is not smooth; Sine.derivatives is the same function",
     "Draw.part": "it takes what NumPy takes as indices",
     "exercises.Exercise": "a result, which exercises.exercise makes",
+    "exercises.Drawing": "a picture, which exercises.Pen makes",
+    **{
+        f"NumberDraw.{x}": "what a question draws its numbers with; tests/exercises has some"
+        for x in ("__call__", "degrees", "given", "hide", "mistake", "sign")
+    },
+    "Question.said": "words for those who write sheets; exercises.exercise checks the language",
+    "Question.solved": "what exercises.exercise calls with the numbers that it drew",
+    "Exercise.margin": "what Exercise.check asks",
+    "Exercise.typical": "what Exercise.check asks",
+    "exercises.Pen": "a collector of strokes; tests/exercises draws with it",
+    "exercises.Step": "a row of a table",
     "exercises.ClassMarks": "a result, which exercises.class_marks makes",
     "exercises.Student": "a row of a table, which exercises.class_marks reads",
     "exercises.StudentMarks": "a result, which exercises.class_marks makes",
@@ -776,7 +807,8 @@ SLOW = (
     *("excite", "export_controller", "export_fmu", "identify_drive_gains", "identify_payload"),
     *("Estimate.refine", "Estimate.report", "Equations.html", "gym.ReachEnv"),
     *("Derivation.html", "Derivation.evaluate", "Equations.derivation", "trajectory.line"),
-    *("realtime.controller_cost", "exercises.write_class"),
+    *("realtime.controller_cost", "exercises.write_class", "exercises.quiz"),
+    *("exercises.write_quiz", "exercises.write_assignment", "exercises.assignment"),
     *("realtime.run_plant", "interop.from_rtb", "interop.from_yourdfpy", "interop.from_mujoco"),
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),

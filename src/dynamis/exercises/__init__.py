@@ -7,7 +7,6 @@ from .exercise import Exercise, Mark, exercise
 from .marking import ClassMarks, StudentMarks, TermMarks, class_marks, term_marks
 from .notebooks import assignment, write_assignment
 from .question import EXERCISES, Question, Step, register
-from .questions.draw import NumberDraw
 from .quiz import quiz, write_quiz
 from .sheets import sheet
 
@@ -17,7 +16,6 @@ __all__ = [
     "Drawing",
     "Exercise",
     "Mark",
-    "NumberDraw",
     "Pen",
     "Question",
     "Step",

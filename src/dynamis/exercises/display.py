@@ -25,8 +25,7 @@ def bundle(one: Exercise) -> dict[str, Any]:
     """Representations by their type; the frontend shows the richest it knows."""
     found: dict[str, Any] = {"text/plain": str(one), "text/html": fragment(one)}
     if installed("ipywidgets"):
-        found |= widget(one)._repr_mimebundle_()
-        found["text/html"] = fragment(one)
+        found = widget(one)._repr_mimebundle_() | found
     return found
 
 
