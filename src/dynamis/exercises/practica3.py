@@ -5,7 +5,7 @@
 Arguments are those of the practice, in its order; vectors are arrays of length 3 or n (columns are
 taken too), matrices (3, 3). R is the rotation {}^{i}R_{i-1} unless a function says otherwise; every
 vector of link i is in frame i, standard Denavit-Hartenberg. Formulas are those of table 3.1 without
-its misprints (docs/errata). Arms are `rppr` (4), `elbow6` (6) and `pendulum3` (3) of the catalogue.
+its misprints. Arms are `rppr` (4), `elbow6` (6) and `pendulum3` (3) of the catalogue.
 """
 
 from functools import lru_cache

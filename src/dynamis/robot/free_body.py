@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import strict
 from ..compile.arrays import numbers
 from ..dynamics.kinematics import inertias, poses
 from ..dynamics.newton_euler import carried, outward, wrench_of
@@ -40,6 +41,7 @@ class Load(NamedTuple):
     moment: np.ndarray
 
 
+@strict
 @dataclass(frozen=True)
 class FreeBody:
     """What acts on a link at one state: `loads` by source, the link before it first.
