@@ -35,12 +35,12 @@ from .verdict.diagnose import DELAYED
 if TYPE_CHECKING:
     from ..robot import Robot
 
-ALIKE = 0.02  # of the error: less is no reason for another cut-off or source of velocities
-AS_GOOD = 0.05  # of the least error: within it the simplest law, the cut-off best joint by joint
+ALIKE = 0.02  # of the error: cut-offs within it are compared joint by joint
+AS_GOOD = 0.05  # of the least error: of friction models within it the simplest is taken
 CUTOFF = "cut-off"
 VELOCITIES = "velocities"
 DELAY = "delay of the torque"
-JOINTWISE = f"the least joint by joint within {100 * AS_GOOD:.0f} % of the least"
+JOINTWISE = f"the least joint by joint within {100 * ALIKE:.0f} % of the least"
 SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least and not surely worse"
 REST = f"without sharp signs, which miss over {100 * AS_GOOD:.0f} % more of the torque as logged"
 LOWEST = 1.0 / 32.0  # of the cut-off that suits the motion
@@ -496,7 +496,7 @@ def _least(tried: dict[float, Missed]) -> float:
     All torque together is mostly that of the joints that carry.
     """
     least = min(tried.values()).all
-    good = [x for x, missed in tried.items() if missed.all <= (1.0 + AS_GOOD) * least]
+    good = [x for x, missed in tried.items() if missed.all <= (1.0 + ALIKE) * least]
     return min(good, key=lambda x: tried[x].joint)
 
 
