@@ -144,6 +144,7 @@ class Block(ABC):
         if self.sample_time is not None:
             positive(self.sample_time, "sample_time", "seconds")
 
+    @checked
     def sampled(self, sample_time: float) -> Self:
         """The block as it runs at a sample time; refuses one that it cannot run at."""
         return self

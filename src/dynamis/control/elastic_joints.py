@@ -74,6 +74,7 @@ class Flat(Controller):
     derivatives = 4
     knows_gears = True
 
+    @checked
     def gains(self, robot: "Robot") -> Values:
         """Its numbers by name; refuses gears whose motors do not follow from the links' motion."""
         name, model = type(self).__name__, model_of(self, robot)

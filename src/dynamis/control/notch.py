@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..arguments import positive, strict
+from ..arguments import checked, positive, strict
 from ..errors import OptionError, shown
 from ..robot.arm import Arm
 from .controller import Controller, Gain, Sample, Step, Values, above_zero, clipped, code_key
@@ -84,6 +84,7 @@ class Notch(Controller):
         own = code_key(self.law)
         return None if own is None else f"{type(self).__module__}.{type(self).__qualname__}({own})"
 
+    @checked
     def sampled(self, sample_time: float) -> Self:
         """The filter at a sample time; refuses a notch at or above half the sample rate."""
         h = positive(sample_time, "sample_time", "seconds")

@@ -115,6 +115,7 @@ class StateFeedback(Flat):
         warn_of_stiffness(robot, law, place, bandwidth)
         return law
 
+    @checked
     def sampled(self, sample_time: float) -> Self:
         """Itself; refuses another sample time than that of its matrices."""
         h = positive(sample_time, "sample_time", "seconds")
