@@ -78,6 +78,20 @@ def test_gears_links_and_sensor_come_back(sensor):
     ]
 
 
+@pytest.mark.thorough
+def test_intervals_hold():
+    arm, start = flexible(), flexible((40.0, 5.0), (0.2, 0.05), (1.2, 0.3))
+    base, held = sensed(swung(arm, 12.0)), []
+    truth = {"stiffness": (40.0, 7.0), "damping": (0.1, 0.03), "sensor": (2.5, 0.9)}
+    for seed in range(10):
+        q = base.q + 3e-4 * np.random.default_rng(seed).normal(size=base.q.shape)
+        log = replace(base, q=q, motor=5e-5 * np.round(base.motor / 5e-5))
+        found = identify_deflections(start, log, sensor=True)
+        off = {name: np.abs(np.array(getattr(found, name)) - x) for name, x in truth.items()}
+        held.append([off[name] <= found.half_widths[name] + 1e-9 for name in truth])
+    assert (np.mean(held, axis=0) >= 0.9).all()
+
+
 @pytest.fixture(scope="module")
 def sensed_arm(compiled):
     """An arm whose deflections a sensor low-passes, and what was found of it."""

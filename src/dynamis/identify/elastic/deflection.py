@@ -28,6 +28,7 @@ from .blocks import block_scatter
 from .elastic_estimate import drives_of
 from .kernels import convolved_ends, kernels
 from .link_motion import GEAR, MOTOR, LinkMotion, MotorPath, motor_path
+from .motor_equation import SAMPLED
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -39,6 +40,7 @@ FAR = 1e3  # residual of a motion that cannot be followed
 FILTER = (2.0 * np.pi * 2.0, 0.9)  # of a sensor to start from: rad/s, damping ratio
 SETTLING = 1.0  # s, that a comparison leaves out
 ITERATIONS = 40
+TIMED = 0.05  # of a sample: by which a simulation may be early or late
 LEAST_DAMPING = 1e-3  # of a stiffness, to start from
 
 
@@ -273,6 +275,10 @@ class DeflectionFit:
         seconds = float(self.motion.t[-1] - self.motion.t[0])
         half[self.free] = self.scale * block_scatter(fit.jac, fit.fun, places, seconds)
         half[self.links :] *= p[self.links :]
+        late = np.zeros(len(p))  # what a lag does to a damping, and sampling to any constant
+        late[self.links + n : self.links + 2 * n] = p[self.links : self.links + n]
+        beside = np.hypot(TIMED * self.motion.step * late, SAMPLED * np.abs(p))
+        half[self.free] = np.hypot(half, beside)[self.free]
         return p, half
 
 
