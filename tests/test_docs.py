@@ -264,7 +264,7 @@ def test_the_course_uses_every_exercise(folder):
         if " to " in part or " a " in part:
             numbers = range(numbers[0], numbers[1] + 1)
         found[kind] += numbers
-    short = [k + 1 for k in range(15)]
+    short = [k + 1 for k in range(36)]
     assert sorted(found["short"]) == short and sorted(found["larger"]) == list(range(1, 21))
 
 
