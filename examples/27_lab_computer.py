@@ -74,7 +74,8 @@ compiler = shutil.which("gcc") or shutil.which("clang")
 if compiler is None:
     print("no C compiler")
 else:
-    test = subprocess.run(["make", "-B", f"CC={compiler}", "CFLAGS=-std=c99 -O2 -ffp-contract=off"],
+    make = ["make", "--no-print-directory", "-B", f"CC={compiler}"]
+    test = subprocess.run([*make, "CFLAGS=-std=c99 -O2 -ffp-contract=off"],
                           cwd=folder, capture_output=True, text=True, check=True)  # fmt: skip
     print("self-test:", test.stdout.splitlines()[-1])
     cycles = """

@@ -165,9 +165,11 @@ def robot() -> Any:
         dy.Link(a=1.0, mass="m1", com=(-0.5, 0, 0), **body),
         dy.Link(a=0.8, mass=2.0, com=(-0.4, 0, 0), drive=dy.Drive(gear=50.0), **body),
     ]
+    shapes = [dy.Geometry(kind="sphere", link=x, radius=0.05) for x in (None, "link2")]
     return dy.Robot.from_dh(
-        "two-link", convention="standard", links=links, gravity=(0, -9.81, 0), values={"m1": 3.0}
-    )
+        "two-link", convention="standard", links=links, gravity=(0, -9.81, 0), values={"m1": 3.0},
+        geometry=shapes,
+    )  # fmt: skip
 
 
 @functools.cache
@@ -193,6 +195,7 @@ OF_CLOSED = (
 SPECIAL = {  # methods that the two-link arm does not have
     **dict.fromkeys(OF_CLOSED, mechanism),
     **dict.fromkeys(OF_ELASTIC, elastic_robot),
+    **dict.fromkeys(("distance", "collides", "collision_pairs"), lambda: robot()),
 }
 
 
@@ -348,6 +351,10 @@ VALID: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("q", "qd", "qdd", "tau", "q0", "q1", "torque"), lambda: [0.1, 0.2]),
     **dict.fromkeys(("qddd", "qdddd", "motor", "motor_rate"), lambda: [0.1, 0.2]),
     "motor_acceleration": lambda: [0.1, 0.2],
+    "Box.size": lambda: (0.3, 0.2, 0.1),
+    **{f"Capsule.{x}": lambda: (0.1, 0.2, 0.3) for x in ("from_", "to")},
+    **{f"{x}.radius": lambda: 0.1 for x in ("Capsule", "Sphere", "Geometry")},
+    "Geometry.kind": lambda: "sphere",
     "Memory.radii": lambda: (1e-3, 1e-2),
     "FrictionModel.with_radii.*radii": lambda: (1e-3,),
     "Memory.weights": lambda: (0.5, 1.0),

@@ -22,7 +22,7 @@ def rows(path):
 
 def students_of(folder):
     """Sheet, student and seed."""
-    return {int(sheet): (name, int(seed)) for _, _, name, sheet, seed, _ in rows(folder)[1:]}
+    return {int(row[3]): (row[2], int(row[4])) for row in rows(folder)[1:]}
 
 
 def answered(folder, sheet, answers, delimiter=",", comma=".", encoding="utf-8-sig"):

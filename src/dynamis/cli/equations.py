@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def run(
     robot: RobotName, *, what: Literal["dynamics", "kinematics"] | None = None,
     method: Word | None = None, link: Word | None = None, point: Numbers = None,
-    frame: Literal["base", "tool"] = "base", euler: Word | None = None, letters: bool = True,
+    frame: Literal["base", "tool"] = "base", euler: Word | None = None, no_letters: bool = False,
     language: Literal["en", "es"] = "en", gravity: str | None = None,
     html: Path | None = None, latex: Path | None = None, markdown: Path | None = None,
     q: Place = None, qd: Numbers = None, qdd: Numbers = None,
@@ -54,7 +54,7 @@ def run(
         point: Of kinematics: a point in the frame of that link, or of the tool.
         frame: Of kinematics: axes that the Jacobian is written in.
         euler: Of kinematics: add the Jacobian of Euler angles, such as zyz, zyx or rpy.
-        letters: Of kinematics: lengths of a DH table as letters such as a2, d4.
+        no_letters: Of kinematics: lengths of a DH table as numbers, not letters such as a2, d4.
         language: Of the text, English or Spanish (arms; closed loops are in English only).
         gravity: A letter for the size of gravity, such as g, in every step.
         html: Write one self-contained HTML page.
@@ -72,7 +72,8 @@ def run(
     state = None
     if any(x is not None for x in (q, qd, qdd)):
         state = tuple(tuple(row.tolist()) for row in _state(found, q, qd, qdd))
-    options = {"link": link, "point": point, "frame": frame, "euler": euler, "letters": letters}
+    options = {"link": link, "point": point, "frame": frame, "euler": euler}
+    options["letters"] = not no_letters
     steps = _derived(found, what, method, gravity, state, options).translated(language)
     if html is not None:
         write_page(steps, html)
@@ -113,7 +114,8 @@ def _derived(
     usual = {"link": None, "point": None, "frame": "base", "euler": None, "letters": True}
     given = [name for name, x in options.items() if x != usual[name]]
     if given:
-        raise OptionError(f"--{given[0]} is of the kinematics", "add --what kinematics")
+        name = given[0].replace("letters", "no-letters")
+        raise OptionError(f"--{name} is of the kinematics", "add --what kinematics")
     method = method or "lagrange-euler"
     one_of(method, METHODS, f"method {method!r} does not exist")
     model = robot.model if gravity is None else robot.equations(method, gravity).model

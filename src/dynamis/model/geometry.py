@@ -114,20 +114,22 @@ class Geometry:
         """Where the shape is in the frame that carries it."""
         return from_xyz_rpy(resolve(self.xyz, values), resolve(self.rpy, values))
 
-    def moved(self, T: Frame) -> "Geometry":
-        """The shape, of numbers alone, seen from the frame that T takes its own to."""
-        place = pose(compose(T, self.placement({})), "geometry")
-        return replace(self, xyz=place.xyz, rpy=place.rpy)
 
-    def solid(self, values: Values, T: Frame) -> Solid:
-        """A sphere, capsule or box seen from the frame that T takes its carrier's to."""
-        at = compose(T, self.placement(values))
-        own = {name: resolve(getattr(self, name), values) for name in KINDS[self.kind]}
-        if self.kind == "box":
-            return box(at, own["size"])
-        if self.kind == "sphere":
-            return sphere(at.p, own["radius"])
-        return capsule(point(at, own["from_"]), point(at, own["to"]), own["radius"])
+def moved_shape(shape: Geometry, T: Frame) -> Geometry:
+    """A shape, of numbers alone, seen from the frame that T takes its own to."""
+    place = pose(compose(T, shape.placement({})), "geometry")
+    return replace(shape, xyz=place.xyz, rpy=place.rpy)
+
+
+def solid_of(shape: Geometry, values: Values, T: Frame) -> Solid:
+    """A sphere, capsule or box seen from the frame that T takes its carrier's to."""
+    at = compose(T, shape.placement(values))
+    own = {name: resolve(getattr(shape, name), values) for name in KINDS[shape.kind]}
+    if shape.kind == "box":
+        return box(at, own["size"])
+    if shape.kind == "sphere":
+        return sphere(at.p, own["radius"])
+    return capsule(point(at, own["from_"]), point(at, own["to"]), own["radius"])
 
 
 GEOMETRY_COLUMNS = ("geometry", "of", "placement", "shape", "use")

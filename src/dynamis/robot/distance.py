@@ -19,7 +19,7 @@ from ..dynamics import coupling
 from ..dynamics.kinematics import poses
 from ..errors import OptionError, counted, worded
 from ..lazy import once
-from ..model.geometry import SOLIDS, carrier
+from ..model.geometry import SOLIDS, carrier, solid_of
 from ..model.world import Obstacle, obstacles
 from ..spatial.functions import MATH, Functions
 from ..spatial.geometry import Nearest, Plane, Solid, nearest
@@ -146,7 +146,7 @@ def _bodies(robot: "Robot") -> list[Body]:
         if "collision" in shape.use:
             i, place = carrier(model, shape.link)
             T = chain.base if i < 0 else chain.bodies[i].user
-            solid = shape.solid(model.values, place).moved(T)
+            solid = solid_of(shape, model.values, place).moved(T)
             found.append(Body(str(shape.name), i, solid))
     return found
 

@@ -123,7 +123,8 @@ def mapped(thing: Any, function: Any) -> Any:
 def numbers_as_symbols(model: Model) -> tuple[Model, dict[str, Exact]]:
     """The model with every number replaced by a symbol, and the exact values of those symbols."""
     names = _SymbolNames(model.symbols, screws=model.gear_matrix is None)
-    return names.named(replace(model, values={}, configurations={}), ""), names.values
+    bare = replace(model, values={}, configurations={}, geometry=())
+    return names.named(bare, ""), names.values
 
 
 class _SymbolNames(ast.NodeTransformer):

@@ -17,7 +17,7 @@ from ..closure import Closure
 from ..conventions import CONVENTIONS
 from ..drive import RIGID, Drive
 from ..force import Force
-from ..geometry import Geometry
+from ..geometry import Geometry, moved_shape
 from ..link import Link
 from ..model import FORCES, Model, NamedFrame
 from ..pose import pose
@@ -300,7 +300,8 @@ def _closure(model: Model, closure: Closure, moves: list[Frame]) -> Closure:
 def _shape(model: Model, shape: Geometry, moves: list[Frame]) -> Geometry:
     """A shape in the new link frames; one of a named frame stays where it is there."""
     own = shape.link is None or shape.link in (model.base_name, *model.link_names)
-    return shape.moved(inverse(moves[model.link_index(shape.link)])) if own else shape
+    move = moves[model.link_index(shape.link)] if own else None
+    return shape if move is None else moved_shape(shape, inverse(move))
 
 
 def _named_frame(model: Model, frame: NamedFrame, moves: list[Frame], size: float) -> NamedFrame:

@@ -17,7 +17,7 @@ from ...spatial.frames import Frame, compose, inverse, point
 from ...spatial.rotations import normalised, rotation_z_to
 from ...spatial.vectors import subtract
 from ..chain import chain
-from ..geometry import USES, Geometry, Source
+from ..geometry import USES, Geometry, Source, moved_shape
 from ..model import Model
 from ..pose import Pose, pose
 from ..quantity import numeric
@@ -73,7 +73,7 @@ def _carried(model: Model, shapes: Iterable[Geometry], back: bool = False) -> tu
         if shape.link in model.link_names:
             i = model.link_names.index(str(shape.link))
             T = compose(inverse(urdf_frame(model, c, i)), c.bodies[i].user)
-            shape = shape.moved(inverse(T) if back else T)  # noqa: PLW2901
+            shape = moved_shape(shape, inverse(T) if back else T)  # noqa: PLW2901
         found.append(shape)
     return tuple(found)
 
