@@ -195,7 +195,7 @@ OF_CLOSED = (
 SPECIAL = {  # methods that the two-link arm does not have
     **dict.fromkeys(OF_CLOSED, mechanism),
     **dict.fromkeys(OF_ELASTIC, elastic_robot),
-    **dict.fromkeys(("distance", "collides", "collision_pairs"), lambda: robot()),
+    **dict.fromkeys(("distance", "collides", "collision_pairs"), robot),
 }
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import checked
 from ..compile import arrays
 from ..compile.arrays import NUMPY
 from ..compile.kernels import LIMIT
@@ -63,10 +64,12 @@ class CollisionPairs:
         """Names of every pair."""
         return tuple((a.name, b.name) for a, b in self.pairs)
 
+    @checked
     def distances(self, q: Any) -> np.ndarray:
         """Distance of every pair, (..., pairs); negative where they overlap."""
         return self._evaluate(_positions(self.robot, q))
 
+    @checked
     def nearest(self, q: Any) -> NearestPair:
         """The nearest pair at one position q (n,), with its points."""
         model = self.robot.model
