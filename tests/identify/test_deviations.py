@@ -50,7 +50,7 @@ def test_deviations_are_those_of_estimates_from_many_logs(noisy):
     scatter, error = ratios(12, noisy)
     widest = 2.0 if "qd" in noisy else 1.6  # noise of velocities blurs the law of friction
     assert 0.8 < np.median(error) < widest
-    assert error.min() > 0.5 and scatter.max() < 1.5 * widest + 0.1
+    assert error.min() > 0.5 and scatter.max() < 1.8 * widest  # a scatter of 12 is 20 % unsure
 
 
 @pytest.mark.thorough

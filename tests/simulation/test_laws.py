@@ -18,6 +18,7 @@ from tests.control.blocks import LAWS
 pytestmark = pytest.mark.usefixtures("compiled")
 Q0, GOAL, DT = [0.3, 0.2], [0.45, 0.1], 4e-3
 MOTION = dy.trajectory.quintic(Q0, GOAL, 0.1)
+SMOOTH = dy.trajectory.sine(Q0, [0.1, 0.1], [1.0, 2.0])  # with jerk and snap
 
 
 @pytest.fixture(scope="module")
@@ -101,9 +102,12 @@ def test_what_does_not_fit_is_refused(arm):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_plain_controller_is_the_exported_program(arm, name):
-    run = dy.simulate(arm, 0.06, q0=Q0, controller=LAWS[name], reference=MOTION, sample_time=DT)
+    law = LAWS[name]
+    step, motion = law.sample_time or DT, SMOOTH if law.derivatives == 4 else MOTION
+    run = dy.simulate(arm, 0.06, q0=Q0, controller=law, reference=motion, sample_time=step)
     seen = run.measured
-    found = replayed(Law(LAWS[name], arm, DT), seen, np.stack(MOTION(seen.t), axis=1))
+    wanted = motion.derivatives(seen.t) if law.derivatives == 4 else motion(seen.t)
+    found = replayed(Law(law, arm, step), seen, np.stack(wanted, axis=1))
     np.testing.assert_array_equal(seen.tau, found.tau)
     assert not run.states["computer.status"].any() and not run.message
 
