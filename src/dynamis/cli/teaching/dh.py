@@ -3,16 +3,18 @@
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
 from ...errors import OptionError
 from ...files import checked_path
-from ...frame_assignment.steps import SUFFIXES, DhSteps, dh_steps
 from ...model.formats.axes import is_typed
 from ..arguments import Json, RunXacro, listed
 from ..printing import data_json, raw, wrote
+
+if TYPE_CHECKING:
+    from ...frame_assignment.steps import DhSteps
 
 SOURCE = (
     "Catalogue name, robot file, file of joint axes (.axes, .txt, .toml), axes in quotes, or -."
@@ -58,6 +60,8 @@ def run(
         output: Write a page with drawings (.html), LaTeX with drawings beside it (.tex), Markdown
             (.md) or text (.txt).
     """
+    from ...frame_assignment.steps import SUFFIXES, dh_steps
+
     target = None if output is None else checked_path(output, SUFFIXES, "steps")
     text = sys.stdin.read() if source == STDIN else source
     if source == STDIN and not is_typed(text):
@@ -107,7 +111,7 @@ def _frames(given: str | None) -> tuple[int, ...]:
     return tuple(map(int, found))
 
 
-def _facts(steps: DhSteps) -> dict[str, Any]:
+def _facts(steps: "DhSteps") -> dict[str, Any]:
     """The table and the steps as data."""
     table = steps.robot.dh(steps.convention)
     rows = [{k: _plain(v) for k, v in row._asdict().items()} for row in table.rows]

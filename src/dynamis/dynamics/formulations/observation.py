@@ -11,9 +11,9 @@ Row i and column j belong to links n + 1 - i and n + 1 - j, the last link first.
 the user's frame of its row's link, its moments about that link's point of reference: the origin of
 the frame where the joint is there (modified DH, URDF), else the foot on the joint's axis of the
 common normal that leads to the frame (standard DH); then the blocks of the diagonal gain the arm r
-from there to the origin: B1_jj = -[a] + [r] eta_jj, B2_jj = [r] a. Misprints are corrected, as the
-errata list them. A prismatic joint takes the force instead: 0 for A, eta for B1, R a for B2, and D
-its direction too. On a tree, row i - 1 is the next link on the way to link j.
+from there to the origin: B1_jj = -[a] + [r] eta_jj, B2_jj = [r] a. Misprints are corrected. A
+prismatic joint takes the force instead: 0 for A, eta for B1, R a for B2, and D its direction too.
+On a tree, row i - 1 is the next link on the way to link j.
 """
 
 from collections.abc import Mapping, Sequence
