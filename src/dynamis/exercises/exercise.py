@@ -73,7 +73,7 @@ class Exercise:
         return [self._mark(k, value, share) for k, value in enumerate(given.tolist())]
 
     def margin(self, value: float, share: float = TOLERANCE) -> float:
-        """How far from a value an answer may be that is taken for it."""
+        """Distance within which an answer is taken for a value."""
         return share * max(abs(value), FLOOR * max(map(abs, self.answers)))
 
     def _mark(self, k: int, given: float, share: float) -> Mark:
@@ -105,7 +105,7 @@ class Exercise:
 
     @staticmethod
     def _fits(of: str, unit: str) -> bool:
-        """Whether a wrong factor is one of this unit."""
+        """True if a wrong factor is one of this unit."""
         return of in unit if of != "°" else unit == of
 
     @cached_property

@@ -78,7 +78,7 @@ class Question:
             _check_words(said, f"words[{language!r}]")
 
     def said(self, language: str) -> Mapping[str, Any]:
-        """Its words in a language, or in the first that it has."""
+        """Words in a language, or in the first that there is."""
         return self.words.get(language) or next(iter(self.words.values()))
 
     @property

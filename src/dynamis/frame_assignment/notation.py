@@ -87,7 +87,7 @@ def _is_sum(x: Any) -> bool:
 
 
 class Names:
-    """Which axis and frame belong to which joint in a convention."""
+    """Axes and frames that belong to the joints in a convention."""
 
     def __init__(self, convention: str):
         self.standard = convention == "standard"

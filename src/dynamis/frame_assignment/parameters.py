@@ -1,4 +1,4 @@
-"""What the placed frames give: theta, d, a, alpha, how each is measured, matrices, product.
+"""Steps after the frames: theta, d, a, alpha, how each is measured, matrices, product.
 
 The numbers beside the table are measured on the frames; tests hold them to its rows.
 """
@@ -259,7 +259,7 @@ def meaning(a: Account) -> StepContent:
 
 
 def largest_difference(made: Construction, size: float, seed: int = 0) -> float:
-    """How far the product of the matrices is from the joints moved about their lines.
+    """Distance of the product of the matrices from the joints moved about their lines.
 
     Lengths count by the size of the arm; sliding joints move by up to that size.
     """

@@ -27,7 +27,7 @@ FIGURES = "{}-figures"  # the folder of drawings beside a LaTeX file
 
 
 def lead(steps: "DhSteps") -> list[str]:
-    """What stands before the first step."""
+    """Paragraphs before the first step."""
     say = Phrases(steps.language)
     found = [say("page", "lead", last=len(steps))]
     if steps.own:

@@ -158,7 +158,7 @@ class DhSteps:
 
 
 class _Source(NamedTuple):
-    """What the steps are of: axes, or a model."""
+    """Source of the steps: axes, or a model."""
 
     axes: JointAxes | None
     model: Model | None

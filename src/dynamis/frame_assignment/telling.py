@@ -1,4 +1,4 @@
-"""What the procedure did to place the frames, and why: numbering, axes, origins, x, y, last frame.
+"""Steps that place the frames, with reasons: numbering, axes, origins, x, y, last frame.
 
 Everything is read off the `Construction` of `model/dh`; nothing is computed again.
 """
@@ -177,7 +177,7 @@ def origins(a: Account) -> StepContent:
 
 
 def _free_origin(a: Account, k: int) -> str:
-    """What decided the place between parallel axes."""
+    """Reason for the place between parallel axes."""
     key = "free_previous"
     if a.own:
         key = "free_table"
@@ -217,7 +217,7 @@ def _x_formulas(a: Account) -> tuple[str, ...]:
 
 
 def _why_sense(a: Account, k: int) -> str:
-    """What decided the sense of x of frame k."""
+    """Reason for the sense of x of frame k."""
     if a.own:
         return a.say("x", "from_table")
     if k in a.choices.flip:
@@ -258,7 +258,7 @@ def end(a: Account) -> StepContent:
 
 
 def is_nothing(place: Pose) -> bool:
-    """Whether a transform is the identity."""
+    """True if a transform is the identity."""
     return not any(isinstance(x, Expression) or x != 0.0 for x in (*place.xyz, *place.rpy))
 
 

@@ -15,7 +15,7 @@ FRICTION = "friction"
 
 
 class ValidationSource(NamedTuple):
-    """What a validation was made from."""
+    """Data that a validation was made from."""
 
     estimate: "Estimate"
     log: Log

@@ -111,7 +111,7 @@ def _held(robot: "Robot", q: np.ndarray) -> list[str]:
 
 
 def _kept(mask: np.ndarray) -> list[str]:
-    """What a task says of the tool's orientation, in words."""
+    """Orientation of the tool that a task asks for, in words."""
     axes = [axis for axis, told in zip("xyz", mask[3:], strict=True) if told]
     if len(axes) == 3:
         return ["orientation of the tool"]

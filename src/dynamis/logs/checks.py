@@ -285,7 +285,7 @@ def _outliers(log: Log) -> dict[str, np.ndarray]:
 
 
 def _takes_up(tau: np.ndarray, v: np.ndarray) -> bool:
-    """Whether a joint sets off while its torque (rows + 1,) comes in range step by step.
+    """True if a joint sets off while its torque (rows + 1,) comes in range step by step.
 
     What a driver logs before it has measured jumps, and moves nothing.
     """

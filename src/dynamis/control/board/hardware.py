@@ -73,7 +73,7 @@ class Hardware:
         return fn.max(0.0, fn.min(code, 2.0**given.bits - 1.0))
 
     def torques(self, codes: Scalars) -> list[Any]:
-        """What converters, amplifiers and motors make of the codes, as asked for."""
+        """Torques that converters, amplifiers and motors give for the codes."""
         given = zip(self.channels, codes, strict=True)
         return [c.per_volt * (c.lowest + c.step * code) for c, code in given]
 

@@ -95,7 +95,7 @@ def advance(
 def strays(
     wanted: Sequence[Any], q: Sequence[Any], phase: Any, channels: Sequence[Channel], board: Board
 ) -> list[Any]:
-    """Which motors are not where they search: something drives or counts the wrong way."""
+    """Motors that are not where they search: something drives or counts the wrong way."""
     most = [board.stray * abs(c.scale) * c.counts for c in channels]
     return [(phase <= INDEX) * (abs(a - b) > m) for a, b, m in zip(q, wanted, most, strict=True)]
 

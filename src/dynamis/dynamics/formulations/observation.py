@@ -39,7 +39,7 @@ Blocks = Mapping[tuple[int, int], Sequence[Vector]]  # columns, by link of the r
 
 
 class Frames(NamedTuple):
-    """What the blocks are made of, by link, in the user's frames."""
+    """Constants and motions of the blocks, by link, in the user's frames."""
 
     parents: tuple[int, ...]  # -1 is the base
     R: list[Matrix3]  # of the link's frame in the one before

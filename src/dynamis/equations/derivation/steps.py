@@ -310,7 +310,7 @@ class DerivationPart:
 
 
 def has_values(model: Model) -> bool:
-    """Whether every symbol has a value."""
+    """True if every symbol has a value."""
     return all(name in model.values for name in model.symbols)
 
 

@@ -1,4 +1,4 @@
-"""What a Jacobian is of: a point on a link, the axes it is written in, and angles of the link."""
+"""Place of a Jacobian: a point on a link, the axes it is written in, and angles of the link."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ def place(
 
 
 def massless(model: Model) -> bool:
-    """Whether nothing in a model gives a torque: no masses, rotors, friction, springs or loads."""
+    """True if nothing in a model gives a torque: no masses, rotors, friction, springs or loads."""
     links = (
         x.mass == 0.0 and x.linear is None and x.drive is None
         and all(entry == 0.0 for entry in x.inertia or ())

@@ -126,7 +126,7 @@ def laplace(rows: Sequence[Sequence[Any]]) -> Any:
     known: dict[tuple[int, ...], Any] = {(): 1.0}
 
     def minor(columns: tuple[int, ...]) -> Any:
-        """Of the last rows, as many as there are columns."""
+        """The last rows, as many as there are columns."""
         if columns not in known:
             total, row = 0.0, rows[len(rows) - len(columns)]
             for place, c in enumerate(columns):
@@ -144,7 +144,7 @@ def laplace(rows: Sequence[Sequence[Any]]) -> Any:
 
 @dataclass(frozen=True)
 class Lost:
-    """What is said where a factor vanishes."""
+    """Sentence about a place where a factor vanishes."""
 
     factor: sp.Expr
     where: str  # coordinates at which it does, or nothing
@@ -216,7 +216,7 @@ class Numeric:
 
 
 def lost_motions(model: Model, place: Place, found: Determinant) -> Iterator[Lost]:
-    """What is lost where each factor vanishes."""
+    """Sentences on the motion lost where each factor vanishes."""
     numeric = Numeric(model, place, found)
     for factor in found.zeros:
         samples = []
@@ -234,7 +234,7 @@ def lost_motions(model: Model, place: Place, found: Determinant) -> Iterator[Los
 
 @dataclass(frozen=True)
 class _Sample:
-    """What is said of one position: (sentence, subject) pairs, axes, joints."""
+    """Losses of motion at one position: (sentence, subject) pairs, axes, joints."""
 
     ways: frozenset[tuple[str, str]]
     order: tuple[tuple[str, str], ...]
@@ -302,7 +302,7 @@ def _at_rest(
 
 
 def _sentences(numeric: Numeric, samples: Sequence[_Sample]) -> Iterator[str]:
-    """What all samples have in common, in words."""
+    """Properties that all samples share, in words."""
     if not samples:
         yield "For these lengths it does not."
         return

@@ -146,7 +146,7 @@ def _pose_step(s: Setting, place: Place, t: Target, twins: Twins) -> StepDraft:
 
 
 def _title(model: Model, place: Place) -> str:
-    """Of what the pose is."""
+    """Title of the step of a pose."""
     name = place.link or model.tool_name
     if place.point is not None:
         return f"Pose of a point of {name}"

@@ -146,7 +146,7 @@ def _inside(node: Node) -> str:
 
 
 def _is_sign(parts: tuple[Node, ...], k: int) -> bool:
-    """Whether a minus belongs to what follows: it stands first, behind = or behind a comma."""
+    """True if a minus belongs to the term after it: it stands first, behind = or behind a comma."""
     return parts[k] == Node("o", "-") and (k == 0 or parts[k - 1] in (Node("o", "="), COMMA))
 
 

@@ -251,7 +251,7 @@ class Pen:
             self.label(polar(middle, side, angle + math.pi / 2.0), text)
 
     def ground(self, at: Point, width: float = 0.5, angle: float = 0.0) -> None:
-        """What does not move: a hatched line; `angle` 0 is a floor."""
+        """Draw a hatched line for a body that does not move; `angle` 0 is a floor."""
         a = math.radians(angle)
         ends = [polar(at, s * width / 2.0, a) for s in (-1.0, 1.0)]
         self.line(*ends)

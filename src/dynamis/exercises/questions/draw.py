@@ -12,7 +12,7 @@ Answers = list[float]
 
 
 class Slip(NamedTuple):
-    """What somebody computes with: gravity, what a degree is in radians, the inertia of a bar."""
+    """Constants of an answer: gravity, a degree in radians, the inertia of a bar."""
 
     g: float = G
     degree: float = pi / 180.0

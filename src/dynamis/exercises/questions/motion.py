@@ -38,7 +38,7 @@ def _swing(joint: SingleJoint) -> Answers:
 
 
 def step_response(draw: NumberDraw) -> Answers:
-    """How a joint with position and velocity feedback answers a step."""
+    """Step response of a joint with position and velocity feedback."""
     J, B = draw("J", 0.5, 2.0, 0.1), draw("B", 0.3, 1.0, 0.1)
     kp, z = draw("kp", 40.0, 200.0, 10.0), draw("z", 0.3, 0.7, 0.05)
     draw.hide("z")

@@ -36,7 +36,7 @@ def bars() -> Robot:
 
 @cache
 def motion() -> Equations:
-    """Of two bars."""
+    """Equations of two bars."""
     return bars().equations(gravity="g")
 
 
@@ -113,7 +113,7 @@ def inertias() -> list[Step]:
 
 
 def mass_matrix() -> list[Step]:
-    """Of the kinetic energy."""
+    """Kinetic energy and the inertias from it."""
     return [Step("T", motion().kinetic_energy), *inertias()]
 
 

@@ -1,4 +1,4 @@
-"""Which joints may be elastic, and what logs have to hold for it."""
+"""Joints that may be elastic, and columns that logs must have for it."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any

@@ -133,7 +133,7 @@ class DeflectionEstimate:
         return replace(even, q=even.motor + run.links, qd=None, qdd=None)
 
     def passed(self, f: np.ndarray) -> np.ndarray:
-        """What the sensor makes of deflections at frequencies f (Hz), complex."""
+        """Response of the sensor to deflections at frequencies f (Hz), complex."""
         if self.sensor is None:
             return np.ones_like(f)
         s = 1j * f / self.sensor[0]

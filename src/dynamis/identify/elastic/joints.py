@@ -80,7 +80,7 @@ def elastic_joints(
 
 
 def _of_sensor(found: DeflectionEstimate | None) -> Iterator[Finding]:
-    """What was found of a sensor of deflections, and joints that a free run does not follow."""
+    """Findings about a sensor of deflections, and joints that a free run does not follow."""
     if found is None:
         return
     yield Finding("note", DRIVE, found.sensor_said, "look at the data sheet of the sensor")

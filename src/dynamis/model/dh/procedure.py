@@ -54,7 +54,7 @@ class DhChain(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """What joins two axes: direction, where it leaves one and meets the other, length, twist.
+    """Common normal of two axes: direction, feet on both, length, twist.
 
     `case` says how the two axes lie to each other, "" if there are no two.
     """
@@ -77,7 +77,7 @@ class Bar(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What the procedure leaves open, other than base and tool.
+    """Choices that the procedure leaves open, other than base and tool.
 
     x of the frames in `flip` is turned round. The origin between parallel axes is placed so that
     the d before it vanishes ("previous"), or next to the point given for the axis ahead ("joint").
@@ -93,7 +93,7 @@ BY_DEFAULT = Choices()
 
 
 class Construction(NamedTuple):
-    """What the procedure did; points and directions are in the reference frame at q = 0.
+    """Result of the procedure; points and directions are in the reference frame at q = 0.
 
     Bar i lies along x of frame i, in both conventions: bar 0 leads to axis 1, bars 1 to n-1 are the
     common normals, bar n leads from axis n to the last frame.
