@@ -306,7 +306,7 @@ LONG = {  # examples of many seconds; what they use has tests of its own
     *("06_pendulum", "10_puma_controllers", "11_stiction", "12_identify_puma"),
     *("13_controller_in_c", "17_ensemble", "18_how_sure", "19_parallel_robot"),
     *("14_other_libraries", "15_reinforcement", "16_own_laws"),
-    *("20_own_controller", "21_own_friction"),
+    *("20_own_controller", "21_own_friction", "27_lab_computer"),
 }
 
 
