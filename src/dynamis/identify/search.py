@@ -511,7 +511,8 @@ def _best_radii(
 
     They help where less is left surely, joint by joint: it is little torque. One is added after
     the other, then those without which as little is left are taken away, then each moves to the
-    next radius as long as less of the torque as logged is left, as a filter hides small radii.
+    next radius as long as less of the torque as logged is left, as a filter hides small radii, and
+    it helps there too.
     """
     best, radii = without, ()
     while len(radii) < MOST_ELEMENTS:
@@ -523,7 +524,8 @@ def _best_radii(
         best, radii = more
     best, radii = _fewest(score_of, without, best, radii)
     while radii:
-        beside = [(x, y) for y in _moved(radii) if (x := score_of(y)) is not None]
+        scored = [(x, y) for y in _moved(radii) if (x := score_of(y)) is not None]
+        beside = [x for x in scored if asked or x[0].surely_better_by_joint(without)]
         moved = min(beside, key=lambda x: x[0].joint, default=(best, radii))
         if not moved[0].joint < best.joint:
             break
