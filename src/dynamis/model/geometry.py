@@ -63,7 +63,7 @@ class Geometry:
     "visual" or both. In a robot's file `from_` is written `from`.
     """
 
-    kind: Annotated[str, About("sphere, capsule, box, cylinder, hull or mesh")]
+    kind: Annotated[str, About("sphere, capsule, box, cylinder, hull or mesh")] = ""
     name: Annotated[str | None, About("geometry1, geometry2, ...")] = None
     link: Annotated[str | None, About("link or named frame; the base")] = None
     xyz: Annotated[Any, About("placement: origin in that frame", "m", 3)] = (0.0, 0.0, 0.0)
