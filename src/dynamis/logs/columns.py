@@ -144,6 +144,8 @@ def _counted(names: Sequence[str]) -> list[str] | None:
     if len(names) == 1:
         return [*names]
     runs = [[int(x) if len(x) < 5 else -1 for x in re.findall(r"\d+", name)] for name in names]
+    if len({len(run) for run in runs}) != 1:
+        return None
     varies = [k for k, column in enumerate(zip(*runs, strict=True)) if len({*column}) > 1]
     if len(varies) != 1:
         return None
