@@ -19,7 +19,7 @@ from ..compile.arrays import NUMPY
 from ..compile.kernels import LIMIT
 from ..errors import OptionError
 from ..lazy import once
-from ..model.geometry import SOLIDS, carrier, solid_of
+from ..model.geometry import SOLIDS, Geometry, carrier, solid_of
 from ..model.world import Obstacle, obstacles
 from ..spatial.frames import inverse, matrix
 from ..spatial.functions import MATH, Functions
@@ -103,7 +103,7 @@ def collides(robot: "Robot", q: Any, world: Any) -> np.ndarray:
 
 
 def _pairs(robot: "Robot", world: Mapping[str, Obstacle]) -> CollisionPairs:
-    own = _bodies(robot)
+    own = bodies_of(robot, [x for x in robot.model.geometry if "collision" in x.use])
     around = [Body(name, -1, x.solid) for name, x in world.items()]
     if not own:
         raise OptionError(
@@ -144,20 +144,19 @@ def _positions(robot: "Robot", q: Any) -> np.ndarray:
     return arrays.as_batch(q, "q", (robot.n,), f"robot {robot.name!r}")
 
 
-def _bodies(robot: "Robot") -> list[Body]:
-    """Shapes for collision, in joint frames; shapes of coal in those of their links."""
+def bodies_of(robot: "Robot", shapes: Sequence[Geometry]) -> list[Body]:
+    """Shapes of an arm, in joint frames; shapes of coal in those of their links."""
     model, chain, found = robot.model, robot.chain, []
-    for shape in model.geometry:
-        if "collision" in shape.use:
-            i, place = carrier(model, shape.link)
-            T = chain.base if i < 0 else chain.bodies[i].user
-            if shape.kind in SOLIDS:
-                own: Any = solid_of(shape, model.values, place).moved(T)
-            else:
-                from .bodies.coal_shapes import coal_of
+    for shape in shapes:
+        i, place = carrier(model, shape.link)
+        T = chain.base if i < 0 else chain.bodies[i].user
+        if shape.kind in SOLIDS:
+            own: Any = solid_of(shape, model.values, place).moved(T)
+        else:
+            from .bodies.coal_shapes import coal_of
 
-                own = coal_of(shape, model.values, place)
-            found.append(Body(str(shape.name), i, own, shape.link or model.base_name))
+            own = coal_of(shape, model.values, place)
+        found.append(Body(str(shape.name), i, own, shape.link or model.base_name))
     return found
 
 
