@@ -275,6 +275,12 @@ def board_file() -> str:
     return "board.toml"
 
 
+def world_file() -> str:
+    """A file of a world."""
+    dy.save_world([dy.Plane(), dy.Sphere(radius=0.1, xyz=(2.0, 0.0, 0.0))], "world.toml")
+    return "world.toml"
+
+
 def points_file() -> str:
     Path("points.csv").write_text("t,q1,q2\n0,0,0\n1,0.5,0.2\n")
     return "points.csv"
@@ -458,6 +464,9 @@ VALID: dict[str, Callable[[], Any]] = {
     "control.Board.potentiometers": lambda: dy.control.Potentiometer(range=(-1.0, 1.0)),
     "Board.save.path": lambda: "board.toml",
     "Board.load.path": board_file,
+    "load_world.path": world_file,
+    "save_world.path": lambda: "saved.toml",
+    "save_world.world": lambda: [dy.Plane()],
     "Board.of_joints.name": lambda: "encoders",
     "Board.of_joints.n": lambda: N,
     "realtime.BoardLaw.law": lambda: behind_board()[0],

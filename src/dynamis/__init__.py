@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         read_logs,
         torque_along,
     )
+    from .model.formats.worlds import load_world, save_world
     from .realtime.export import export_controller, export_observer
     from .realtime.fmu.export import export_fmu
     from .robot.user_function import compile_function as compile
@@ -85,10 +86,12 @@ __all__ = [
     "identify_payload",
     "interop",
     "load",
+    "load_world",
     "ray_executor",
     "read_log",
     "read_logs",
     "rtb",
+    "save_world",
     "simulate",
     "study",
     "torque_along",
@@ -116,10 +119,12 @@ _LATER = {
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),
     "interop": ("interop", None),
+    "load_world": ("model.formats.worlds", "load_world"),
     "ray_executor": ("study.workers", "ray_executor"),
     "read_log": ("logs.read", "read_log"),
     "read_logs": ("logs.folder", "read_logs"),
     "rtb": ("rtb", None),
+    "save_world": ("model.formats.worlds", "save_world"),
     "simulate": ("simulation.simulator", "simulate"),
     "study": ("study.study", "study"),
     "torque_along": ("identify.estimate", "torque_along"),

@@ -13,9 +13,10 @@ from dynamis.excite.limits import resolved
 from dynamis.excite.loops import LOOSER
 from dynamis.excite.series import Check, Series
 from dynamis.excite.traced_loops import _log_conditions
-from dynamis.excite.workspace import clearance_margins, ends, rods_of
+from dynamis.excite.workspace import clearance_margins
 from dynamis.identify.friction.models import friction_named
 from dynamis.identify.unknowns import unknowns
+from dynamis.robot.bodies.body import placed_bodies, rods_of
 from dynamis.spatial.functions import MATH
 from tests.closed_mechanisms import bar, five_bar, four_bar, made, planar_3rpr
 
@@ -220,7 +221,8 @@ def test_drives_that_follow_have_a_series_of_their_own():
 
 def test_bodies_of_closed_mechanisms_reach_their_closures():
     robot = five_bar()
-    placed = ends(robot.chain, rods_of(robot.chain), robot.home.tolist(), MATH)
+    rods = rods_of(robot.chain)
+    placed = [(x.a, x.b) for x in placed_bodies(robot.chain, rods, robot.home.tolist(), MATH)]
     tips = robot.frames(robot.home)[[2, 4]] @ np.array([0.4, 0.0, 0.0, 1.0])
     np.testing.assert_allclose(tips[0], tips[1], atol=1e-6)
     assert sum(np.allclose(b, tips[0][:3], atol=1e-6) for _, b in placed) == 2

@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 
-import casadi as ca
 import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.compile.arrays import NUMPY
-from dynamis.compile.tracer import SX
 from dynamis.errors import OptionError
 from dynamis.excite.design import excite
-from dynamis.excite.workspace import clearance_margins, ends, rods_of, segment_distance
+from dynamis.excite.workspace import clearance_margins
+from dynamis.robot.bodies.body import placed_bodies, rods_of
 from dynamis.spatial.functions import MATH
+from dynamis.spatial.geometry import capsule, nearest
 
 STEPS = 101  # points along a segment in a search by brute force
 ROBOTS = ("planar-rr", "scara", "polar-rp", "puma560", "puma560-mdh", "stanford", "panda", "ur10e")
@@ -25,44 +24,10 @@ def brute(a, b, c, d):
     return np.linalg.norm(first[:, None] - second, axis=-1).min()
 
 
-def segments(kind, rng):
-    a, b, c, d = rng.normal(size=(4, 3))
-    if kind == "parallel":
-        d = c + rng.normal() * (b - a)
-    elif kind == "point":
-        b = a
-    elif kind == "points":
-        b, d = a, c
-    elif kind == "crossing":
-        d = c + 2.0 * (a + rng.uniform() * (b - a) - c)
-    elif kind == "in line":
-        c, d = a + 2.5 * (b - a), a + 1.3 * (b - a)
-    return a, b, c, d
-
-
-@pytest.mark.parametrize("kind", ["skew", "parallel", "point", "points", "crossing", "in line"])
-def test_segment_distance_against_brute_force(kind):
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        found = segments(kind, rng)
-        exact = segment_distance(*map(tuple, found), MATH)
-        coarse = brute(*found)
-        longest = max(np.linalg.norm(found[1] - found[0]), np.linalg.norm(found[3] - found[2]))
-        assert exact <= coarse + 2e-6
-        assert exact >= coarse - 2.0 * longest / (STEPS - 1)
-
-
-def test_segment_distance_is_the_same_over_every_scalar():
-    rng = np.random.default_rng(1)
-    points = rng.normal(size=(4, 3, 20))
-    batch = segment_distance(*(tuple(p) for p in points), NUMPY)
-    x = ca.SX.sym("x", 12)
-    traced = segment_distance(*(tuple(x[3 * k + i] for i in range(3)) for k in range(4)), SX)
-    f = ca.Function("f", [x], [traced])
-    for k in range(20):
-        one = segment_distance(*(tuple(p[:, k].tolist()) for p in points), MATH)
-        assert batch[k] == pytest.approx(one, rel=1e-12)
-        assert float(f(points[:, :, k].ravel())) == pytest.approx(one, rel=1e-12)
+def ends(robot, q):
+    """Both ends of every rod in the reference frame."""
+    rods = rods_of(robot.chain)
+    return [(x.a, x.b) for x in placed_bodies(robot.chain, rods, q.tolist(), MATH)]
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -70,10 +35,11 @@ def test_rods_run_through_every_frame_up_to_the_tool(name):
     robot = dy.load(name)
     rng = np.random.default_rng(2)
     for q in rng.uniform(-1.0, 1.0, (5, robot.n)):
-        placed = ends(robot.chain, rods_of(robot.chain), q.tolist(), MATH)
+        placed = ends(robot, q)
         tool = robot.fk(q)[:3, 3]
         for p in [*robot.frames(q)[:, :3, 3], tool]:
-            gaps = [segment_distance(a, b, tuple(p), tuple(p), MATH) for a, b in placed]
+            point = capsule(tuple(p), tuple(p), 0.0)
+            gaps = [nearest(capsule(a, b, 0.0), point, MATH).distance for a, b in placed]
             assert min(gaps) < 2e-6
 
 
@@ -99,7 +65,7 @@ def test_folded_pendulum_keeps_clear_of_itself():
 
 def _bars(robot, design):
     for q in design.trajectory(np.linspace(0.0, design.period, 211)).q:
-        placed = ends(robot.chain, rods_of(robot.chain), q.tolist(), MATH)
+        placed = ends(robot, q)
         yield placed[0], placed[2]
 
 
@@ -146,7 +112,7 @@ def test_what_cannot_be_kept_is_said():
 def test_neighbours_are_not_kept_apart():
     robot = dy.load("pendulum3")
     space = clearance_margins(robot, None, 0.05, 0.05, np.array([[-2.8, 2.8]] * 3))
-    links = [(space.rods[i].link, space.rods[j].link) for i, j in space.apart]
+    links = [(a.link, b.link) for a, b in space.apart]
     assert links == [(0, 2)]
 
 

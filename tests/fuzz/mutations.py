@@ -56,6 +56,7 @@ OWN: dict[str, tuple[Change, ...]] = {
     "bag": (rosbag,),
     "league": TOML,
     "board": TOML,
+    "world": TOML,
     "axes": AXES,
     "axes_toml": TOML,
 }

@@ -72,6 +72,7 @@ READERS = {
         Reader("axes", ".axes", joint_axes),
         Reader("axes_toml", ".toml", joint_axes),
         Reader("board", ".toml", dy.control.Board.load),
+        Reader("world", ".toml", dy.load_world),
     )
 }
 

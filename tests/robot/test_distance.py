@@ -184,9 +184,6 @@ def test_a_tree_and_a_closed_mechanism():
 def test_what_cannot_be_computed_is_said(arm):
     with pytest.raises(OptionError, match="no geometry for collision"):
         dy.load("puma560").distance(np.zeros(6))
-    shapes = (*SHAPES[:3], dy.Geometry(kind="cylinder", name="can", radius=0.1, length=0.2))
-    with pytest.raises(OptionError, match=r"can: cylinder\): distances are of sphere"):
-        dy.Robot(replace(arm.model, geometry=shapes)).distance(np.zeros(6))
     with pytest.raises(ModelError, match=r"world holds 3, expected a list of dy\.Plane"):
         arm.distance(np.zeros(6), [3])
     with pytest.raises(ModelError, match="two obstacles of the world are called 'floor'"):

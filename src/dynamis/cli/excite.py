@@ -32,6 +32,7 @@ def run(
     passive_friction: str = "described", center: Place = None,
     table_height: Annotated[str, arg(name="table", metavar="Z")] = "floor",
     clearance: Annotated[str, arg(metavar="M")] = "usual", capsule_radius: float | None = None,
+    world: Path | None = None,
     max_condition: Annotated[str, arg(metavar="X")] = "usual",
     band: Annotated[str | None, arg(metavar="HZ,HZ")] = None, band_share: float = 0.1,
     starts: int = 4, max_iterations: int = 80, seed: int = 0,
@@ -63,9 +64,11 @@ def run(
         center: Centre of the motion (default: optimised).
         table_height: Height in metres that no part of the arm may go below; floor: the height of
             the base; none: no such limit.
-        clearance: Least distance in metres between links that are not adjacent; usual: 0.02; none:
-            no such limit.
-        capsule_radius: Radius of a link in metres (default: 0.05, less for small arms).
+        clearance: Least distance in metres between links that are not adjacent, and to the table
+            and the world; usual: 0.02; none: no such limit between links.
+        capsule_radius: Radius of links without shapes in metres (default: 0.05, less for small
+            arms).
+        world: File of obstacles around the arm, with rows [[obstacle]] (dy.save_world).
         max_condition: Largest condition number (serial and parallel singularities) of a closed
             mechanism; usual: 20; none: no such limit.
         band: Lowest and highest frequency of tones of small amplitude that are added, for
@@ -79,6 +82,7 @@ def run(
     from ..excite.design import excite
     from ..excite.excitation import STEP, step_count
     from ..excite.workspace import FLOOR, USUAL
+    from ..model.formats.worlds import load_world
 
     if output is not None:
         checked_path(output, TABLES, "motion")
@@ -98,6 +102,7 @@ def run(
         table=_number(table_height, "table", FLOOR),
         clearance=_number(clearance, "clearance", USUAL),
         capsule_radius=capsule_radius,
+        world=None if world is None else load_world(world),
         max_condition=_number(max_condition, "max-condition", USUAL, "a number"),
         band=_band(band),
         band_share=band_share,

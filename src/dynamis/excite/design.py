@@ -24,6 +24,7 @@ from ..ik.driven import deciding
 from ..model.chain import Chain
 from ..model.check.finding import Finding
 from ..model.friction import LAWS
+from ..model.world import World
 from ..progress import stage, visible
 from .band import SEEN, Band, checked_band, multisine, unreached_resonances
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
@@ -76,6 +77,7 @@ def excite(
     table: Any = FLOOR,
     clearance: float | str | None = USUAL,
     capsule_radius: float | None = None,
+    world: World = None,
     max_condition: float | str | None = USUAL,
     band: Any = None,
     band_share: float = 0.1,
@@ -93,11 +95,13 @@ def excite(
     configuration's name).
 
     `table` is a height (or a point and a normal) no part of the arm may go below: "floor" is the
-    height of the base. `clearance` are the metres to it and between links that are not neighbours:
-    "usual" is 0.02. Links are straight rods of `capsule_radius` (default: 0.05 m, less for small
-    arms): give more where they are thicker. Where the defaults cannot be kept, a finding says so;
-    None leaves a check out. `worst_clearance` of the result is how near the arm comes to the table
-    or to itself.
+    height of the base. `clearance` are the metres to it, to a `world` and between bodies of
+    the arm that no joint joins: "usual" is 0.02. Bodies are the shapes of the model for collision,
+    with what is fixed to the base (a torso, a head, locked arms), each as the capsule, sphere or
+    box around it; links without shapes are straight rods of `capsule_radius` (default: 0.05 m,
+    less for small arms): give more where they are thicker. Findings say which. Where the defaults
+    cannot be kept, a finding says so; None leaves a check out, but not the world. `worst_clearance`
+    of the result is how near the arm comes to anything.
 
     The series of a closed mechanism move its drives (`independent`); the other joints follow from
     its home, or from `center` (all joints, or those of the drives), in the same assembly. Limits
@@ -135,7 +139,9 @@ def excite(
     asked = unknowns(robot, friction_named(friction), passive=passive_friction)
     series = Series(harmonics, period, room if loops is None else room.of(robot.independent))
     with stage(f"exciting {robot.name}: random motions", wanted=progress):
-        check, crowd = _kept_apart(robot, series, loops, table, clearance, capsule_radius, seed)
+        check, crowd = _kept_apart(
+            robot, series, loops, table, clearance, capsule_radius, seed, world
+        )
         space = check.space
         states = check.states(crowd, _between(check))
         usual = tuple(x.reshape(-1, robot.n) for x in states)
@@ -249,6 +255,7 @@ def _kept_apart(
     clearance: Any,
     radius: Any,
     seed: int,
+    world: Any,
 ) -> tuple[Check, np.ndarray]:
     """The checks of a robot and random series that keep them; defaults that none keeps give way."""
     usual = is_word(clearance, (USUAL,))
@@ -258,7 +265,7 @@ def _kept_apart(
         tried += [(None, x) for _, x in tried]
     looks = None if loops is None else loops.seen(LOOKS)
     for k, (above, apart) in enumerate(tried, 1):
-        space = clearance_margins(robot, above, apart, radius, series.bounds.q, looks)
+        space = clearance_margins(robot, above, apart, radius, series.bounds.q, looks, world)
         why = "no motion within the limits was found that keeps it"
         notes = [f for f in space.findings if not (usual and f.what == NO_PAIRS)]
         notes += [floor_left_out(why)] if above is not table else []

@@ -18,6 +18,7 @@ from ..arguments import (
     is_word,
     known_options,
     one_of,
+    positive,
     strict,
 )
 from ..compile import arrays
@@ -1373,6 +1374,19 @@ class Robot:
         torques are the same, elsewhere they are those of another arm.
         """
         return Robot(variations.with_constant_com(self._calls, q))
+
+    @checked
+    def with_simple_shapes(self, radius: float | None = None) -> "Robot":
+        """With capsules, spheres and boxes for collision, which need no other package.
+
+        Each contains the cylinder, hull or mesh that it replaces; of links without shapes for
+        collision the visual ones count, of links without any rods of `radius` (default: 0.05 m,
+        less for small arms) from joint to joint. Visual shapes stay.
+        """
+        from .bodies.simple import with_simple_shapes
+
+        wide = None if radius is None else positive(radius, "radius", "metres")
+        return Robot(with_simple_shapes(self, wide))
 
     def with_values(self, **values: float) -> "Robot":
         """A robot with these values for symbols of its model, by name."""

@@ -1,26 +1,21 @@
-"""Size and volume of links by their geometry: STL meshes, boxes, cylinders, spheres, capsules.
+"""Size and volume of links by their geometry: STL and OBJ meshes and all plain shapes.
 
-A mesh is data: files of at most LARGEST bytes are read, and only where `file_of` finds them.
+A mesh is data, read only where `file_of` finds its file.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
+from ..errors import DynamisError
 from ..model.formats.packages import file_of
 from ..model.geometry import USES, Geometry, carrier
 from ..model.model import Model
 from ..model.quantity import numeric
 from ..spatial.frames import Frame, compose, matrix
+from .bodies.meshes import READERS, read_triangles
 
-LARGEST = 50_000_000  # bytes of a mesh
-LARGEST_TEXT = 5_000_000  # bytes of a mesh in words
-VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
-TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
-HEAD = 84  # bytes before the triangles
 WIDEST = 1e3  # m; a shape that is farther away is no part of a robot
 HOLES = 1e-3  # sum of a closed surface's area vectors, next to its area: beyond, it is open
 CORNERS = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -63,7 +58,7 @@ def _shape(geometry: Geometry, T: Frame) -> Shape | None:
     try:
         with np.errstate(all="ignore"):  # a mesh may hold anything
             shape = _solid(geometry)
-    except (OSError, ValueError):
+    except (OSError, DynamisError):
         return None
     if shape is None or not (np.abs(shape.points) < WIDEST).all():  # of what is not a number either
         return None
@@ -74,8 +69,9 @@ def _shape(geometry: Geometry, T: Frame) -> Shape | None:
 def _solid(x: Geometry) -> Shape | None:
     if x.kind in ("mesh", "hull"):
         path = file_of(x)
-        corners = None if path is None else stl_triangles(path)
-        return None if corners is None else _mesh(corners * np.array(x.scale))
+        if path is None or path.suffix.lower() not in READERS:  # others need a package
+            return None
+        return _mesh(read_triangles(path) * np.array(x.scale))
     r = x.radius or 0.0
     if x.kind == "capsule":
         ends = np.array((x.from_, x.to))
@@ -101,16 +97,3 @@ def _mesh(corners: np.ndarray) -> Shape:
     volume = np.einsum("ij,ij->", a - middle, np.cross(b - middle, c - middle)) / 6.0
     box = float(np.prod(np.ptp(points, axis=0)))
     return Shape(points, abs(float(volume)) if closed else None, box)
-
-
-def stl_triangles(path: Path) -> np.ndarray | None:
-    """Corners (k, 3, 3) of a mesh in an STL file, binary or text; None if it is none."""
-    size = path.stat().st_size
-    if path.suffix.lower() != ".stl" or not HEAD <= size <= LARGEST:
-        return None
-    data = path.read_bytes()
-    count = int.from_bytes(data[HEAD - 4 : HEAD], "little")
-    if count and size == HEAD + count * TRIANGLE.itemsize:
-        return np.frombuffer(data, TRIANGLE, count, HEAD)["corners"].astype(float)
-    words = VERTEX.findall(data) if data[:5] == b"solid" and size <= LARGEST_TEXT else []
-    return np.array(words, dtype=float).reshape(-1, 3, 3) if words and len(words) % 3 == 0 else None

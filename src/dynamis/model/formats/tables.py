@@ -233,9 +233,9 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
     readers = {
         "link": lambda row: Link(**link_fields(row, laws)),
         "frame": frame_from_table,
-        **{name[:-1]: partial(_from_keys, kind) for name, kind in FORCES.items()},
-        "closure": partial(_from_keys, Closure),
-        "geometry": partial(_from_keys, Geometry),
+        **{name[:-1]: partial(row_from_keys, kind) for name, kind in FORCES.items()},
+        "closure": partial(row_from_keys, Closure),
+        "geometry": partial(row_from_keys, Geometry),
         "load": lambda row: law_from_table(row, laws),
         "finding": finding_from_table,
     }
@@ -260,8 +260,8 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
     return Model(**found)
 
 
-def _from_keys(kind: type, row: Any) -> Any:
-    """A force, a closure or a geometry."""
+def row_from_keys(kind: type, row: Any) -> Any:
+    """A force, a closure, a geometry or an obstacle."""
     found = check_keys(row, keys(kind), f"the {kind.__name__.lower()}", texts_of(kind))
     names = {own.key: name for name, own in schema(kind).items()}
     return kind(**{names[key]: value for key, value in found.items()})
