@@ -1,4 +1,4 @@
-"""The solver as calls of two small programs: a sweep, and a correction, compiled once each.
+"""The solver as calls of small programs, a sweep and a correction among them, compiled once each.
 
 The problem travels as one vector: G (lower triangle), v, and two numbers of every block.
 """
@@ -6,12 +6,13 @@ The problem travels as one vector: G (lower triangle), v, and two numbers of eve
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...compile.program import Call, Source
+from ...compile.program import Call, Program, Source
 from ...compile.service import traced
 from ...spatial.functions import Functions
 from .solver import (
     CORRECTIONS,
     SWEEPS,
+    SWEEPS_AFTER,
     Box,
     Cone,
     Problem,
@@ -83,7 +84,7 @@ def solver_calls(kinds: Sequence[Kind], prefix: str) -> list[Call]:
     """Calls from the vectors prefix + "problem" and prefix + "guess" to prefix + "solution"."""
     m = rows_of(kinds)
     given = {"problem": (size_of(kinds),)}
-    solution = {"solution": (2 * m + 1,)}
+    solution = (2 * m + 1,)
 
     def sweep(problem: Any, l: Any, fn: Functions) -> list[Any]:
         own = read_problem(problem, kinds)
@@ -93,32 +94,47 @@ def solver_calls(kinds: Sequence[Kind], prefix: str) -> list[Call]:
         own = read_problem(problem, kinds)
         return _written(looked_at(own, scales_of(own, fn), list(l), fn))
 
-    def choose(problem: Any, l: Any, first: Any, fn: Functions) -> list[Any]:
+    def choose(problem: Any, l: Any, before: Any, best: Any, fn: Functions) -> list[list[Any]]:
         own = read_problem(problem, kinds)
-        found = looked_at(own, scales_of(own, fn), list(l), fn)
-        return _written(better(found, read_solution(first), fn))
+        now = looked_at(own, scales_of(own, fn), list(l), fn)
+        now = better(now, read_solution(before), fn)
+        return [_written(now), _written(better(now, read_solution(best), fn))]
 
-    def correct(problem: Any, found: Any, fn: Functions) -> list[Any]:
+    def correct(problem: Any, now: Any, best: Any, fn: Functions) -> list[list[Any]]:
         own = read_problem(problem, kinds)
-        return _written(corrected(own, scales_of(own, fn), read_solution(found), fn))
+        after = corrected(own, scales_of(own, fn), read_solution(now), fn)
+        return [_written(after), _written(better(after, read_solution(best), fn))]
 
     impulses = {"l": (m,)}
-    program = traced("sweep", sweep, given | impulses, impulses)
-    calls, last, own = [], prefix + "guess", prefix + "problem"
-    for k in range(SWEEPS):  # never into the vector that is read
-        to = f"{prefix}l{k % 2}"
-        calls.append(Call(program, _sources(own, last), (to,)))
-        if k == 0:
-            first = traced("look", look, given | impulses, solution)
-            calls.append(Call(first, _sources(own, to), (prefix + "first",)))
-        last = to
-    first = {"first": solution["solution"]}
-    program = traced("choose", choose, given | impulses | first, solution)
-    names = [f"{prefix}found{k % 2}" for k in range(CORRECTIONS)] + [prefix + "solution"]
-    calls.append(Call(program, _sources(own, last, prefix + "first"), (names[0],)))
-    program = traced("correct", correct, given | solution, solution)
-    for a, b in zip(names, names[1:], strict=False):
-        calls.append(Call(program, _sources(own, a), (b,)))
+    both = {"now": solution, "best": solution}
+    sweeping = traced("sweep", sweep, given | impulses, impulses)
+    looking = traced("look", look, given | impulses, {"now": solution})
+    choosing = traced("choose", choose, given | impulses | {"before": solution, "best": solution}, both)
+    correcting = traced("correct", correct, given | both, both)
+    calls: list[Call] = []
+
+    def call(program: Program, reads: Sequence[str], writes: Sequence[str]) -> None:
+        """Never into a vector that is read."""
+        calls.append(
+            Call(
+                program,
+                _sources(*(prefix + x for x in ("problem", *reads))),
+                tuple(prefix + x for x in writes),
+            )
+        )
+
+    def sweeps(number: int, start: str) -> str:
+        for k in range(number):
+            call(sweeping, [start], [start := f"l{k % 2}"])
+        return start
+
+    call(sweeping, ["guess"], ["first"])
+    call(looking, ["first"], ["best1"])
+    call(choosing, [sweeps(SWEEPS - 1, "first"), "best1", "best1"], ["now", "best0"])
+    for k in range(CORRECTIONS):
+        call(correcting, ["now", "best0"], ["after", "best1"])
+        end = "solution" if k == CORRECTIONS - 1 else "best0"
+        call(choosing, [sweeps(SWEEPS_AFTER, "after"), "after", "best1"], ["now", end])
     return calls
 
 

@@ -6,10 +6,11 @@
     a cone   l_n >= 0, u_n >= 0, l_n u_n = 0 and |l_t| <= mu l_n: u_t = 0 within, else against u_t
 
 with G = J L^-1 J^T the velocities u of rows J that unit impulses cause and v those without any. It
-is solved by fixed work: sweeps of projected Gauss-Seidel from the impulses of the step before, the
-better of the first and the last (sweeps do not always converge), then corrections by Newton's
-method on l = projection(l - u / G), each kept only if it brings the residual down. Moreau (1988),
-Jourdan, Alart and Jean (1998), Alart and Curnier (1991).
+is solved by fixed work: sweeps of projected Gauss-Seidel from the impulses of the step before, then
+corrections by Newton's method on l = projection(l - u / G) with a few sweeps after each. Neither
+brings the residual down at every step (sweeps may part from a solution, corrections pass it), so
+what counts is the best of all. Moreau (1988), Jourdan, Alart and Jean (1998), Alart and Curnier
+(1991).
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +20,11 @@ from ...spatial.functions import Functions
 from ...spatial.vectors import Scalars, inner, plus
 
 SWEEPS = 20
-CORRECTIONS = 3
+CORRECTIONS = 4
+SWEEPS_AFTER = 3  # each correction
 ENDLESS = 1e300  # impulse
-REGULAR = 1e-10  # of the diagonal: makes rows that say the same solvable
+DEPENDENT = 1e-9  # pivot, next to its diagonal entry, of a row that others decide already
+REGULAR = 1e-9  # of the diagonal: makes rows that say the same solvable
 LEAST = 1e-200  # keeps divisions by what may be zero finite
 
 
@@ -73,14 +76,20 @@ def solved(problem: Problem, guess: Scalars, fn: Functions) -> Solution:
     """Impulses by sweeps and corrections, from a guess."""
     l = list(guess)
     scales = scales_of(problem, fn)
-    first = None
+    best = None
     for _ in range(SWEEPS):
         l = swept(problem, scales, l, fn)
-        first = first or looked_at(problem, scales, l, fn)
-    found = better(looked_at(problem, scales, l, fn), first, fn)
+        best = best or looked_at(problem, scales, l, fn)
+    assert best is not None
+    now = best = better(looked_at(problem, scales, l, fn), best, fn)
     for _ in range(CORRECTIONS):
-        found = corrected(problem, scales, found, fn)
-    return found
+        now = corrected(problem, scales, now, fn)
+        best, l = better(now, best, fn), now.l
+        for _ in range(SWEEPS_AFTER):
+            l = swept(problem, scales, l, fn)
+        now = better(looked_at(problem, scales, l, fn), now, fn)
+        best = better(now, best, fn)
+    return best
 
 
 def scales_of(problem: Problem, fn: Functions) -> list[Any]:
@@ -161,7 +170,7 @@ def _projected(block: Box | Cone, z: Scalars, l_n: Any, fn: Functions) -> list[A
 
 
 def corrected(problem: Problem, scales: Scalars, found: Solution, fn: Functions) -> Solution:
-    """One step of Newton's method, kept if the residual shrinks."""
+    """One step of Newton's method."""
     l, u = found.l, found.u
     size = len(l)
     A: list[list[Any]] = []
@@ -176,18 +185,15 @@ def corrected(problem: Problem, scales: Scalars, found: Solution, fn: Functions)
         else:
             holds, others = _cone_rows(problem, scales, l, z, k, block, fn)
         for i, free, (row, wanted) in zip(rows, holds, others, strict=True):
-            own = [
-                g + (REGULAR * g if i == j else 0.0) for j, g in enumerate(problem.G[i])
-            ]
-            A.append([fn.select(free, g, a) for g, a in zip(own, row, strict=True)])
+            A.append([fn.select(free, g, a) for g, a in zip(problem.G[i], row, strict=True)])
             b.append(fn.select(free, -u[i], wanted))
-    return better(looked_at(problem, scales, plus(l, solve_rows(A, b, fn)), fn), found, fn)
+    for i, row in enumerate(A):
+        row[i] = row[i] + REGULAR * row[i]
+    return looked_at(problem, scales, plus(l, solve_rows(A, b, fn, 0.0)), fn)
 
 
-def better(one: Solution, other: Solution | None, fn: Functions) -> Solution:
+def better(one: Solution, other: Solution, fn: Functions) -> Solution:
     """That of smaller residual."""
-    if other is None:
-        return one
     chosen = one.residual < other.residual
     return Solution(
         [fn.select(chosen, x, y) for x, y in zip(one.l, other.l, strict=True)],
@@ -234,18 +240,14 @@ def _unit(k: int, size: int, scales: Scalars) -> list[Any]:
     return [scales[k] if j == k else 0.0 for j in range(size)]
 
 
-def solve_rows(
-    A: Sequence[Scalars], b: Scalars, fn: Functions, least: float = 0.0
-) -> list[Any]:
+def solve_rows(A: Sequence[Scalars], b: Scalars, fn: Functions, least: float) -> list[Any]:
     """x from A x = b by elimination; 0 of a row whose pivot is up to `least` of its diagonal."""
     size = range(len(b))
     U, y = [list(row) for row in A], list(b)
     inverse: list[Any] = []
     for k in size:
         own = _size(A[k][k], fn)
-        good = _size(U[k][k], fn) > (least * own if least else LEAST)
-        if least:
-            good = good * (own > LEAST)
+        good = (_size(U[k][k], fn) > least * own) * (own > LEAST)
         inverse.append(fn.select(good, 1.0 / fn.select(good, U[k][k], 1.0), 0.0))
         for i in range(k + 1, len(b)):
             f = U[i][k] * inverse[k]

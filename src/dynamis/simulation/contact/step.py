@@ -20,15 +20,15 @@ from ..impacts import REBOUND, SLOW
 from ..inertia import ArmInertia, Constrained, independent_solve
 from .points import Motion, Point, Stop, motions
 from .calls import Kind, Solve
-from .solver import ENDLESS, LEAST, Box, Cone, Problem, Solution, scales_of, solve_rows
+from .solver import DEPENDENT, ENDLESS, LEAST, Box, Cone, Problem, Solution, scales_of, solve_rows
 
 if TYPE_CHECKING:
     from ..plant import Plant
     from ..state import PlantState
 
 TOUCHING = 1e-8  # m or rad: nearer than that a point touches
+LIFTING = 1e-3  # acceleration by a push with its friction, of that by the push alone
 SLIDING = 1e-6  # m/s: slower than that a point rests
-DEPENDENT = 1e-9  # pivot, next to its diagonal entry, of a row that others hold already
 OPEN, SLIDES, STICKS = 0.0, 1.0, 2.0
 Inertia = ArmInertia | Constrained
 
@@ -245,10 +245,15 @@ def _columns(
             continue
         sticks, slides = 1.0 * (mode == STICKS), 1.0 * (mode == SLIDES)
         holds += [sticks, sticks]
-        for i, slope in enumerate(_against(plant, x, k, m, fn), start=1):
-            own = slides * slope
-            slopes.append((n, n + i, own))
-            columns[n] = plus(columns[n], [own * y for y in rows.responses[n + i]])
+        against = _against(plant, x, k, m, fn)
+        own = inner(rows.J[n], rows.responses[n])
+        lift = own + sum(
+            slope * inner(rows.J[n], rows.responses[n + i]) for i, slope in enumerate(against, 1)
+        )
+        slides = slides * (lift > LIFTING * own)  # else no push parts them: Painleve
+        for i, slope in enumerate(against, start=1):
+            slopes.append((n, n + i, slides * slope))
+            columns[n] = plus(columns[n], [slides * slope * y for y in rows.responses[n + i]])
     return holds, columns, slopes
 
 
