@@ -36,7 +36,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {  # the fields each kind must have
     "mesh": ("file",),
 }
 OPTIONAL: Mapping[str, tuple[str, ...]] = {"hull": ("scale",), "mesh": ("scale",)}
-COMMON = ("kind", "name", "link", "xyz", "rpy", "use", "source")
+COMMON = ("kind", "name", "link", "xyz", "rpy", "use", "friction", "restitution", "source")
 USES = ("collision", "visual")
 SOLIDS = ("sphere", "capsule", "box")  # whose distances are computed here
 
@@ -60,7 +60,9 @@ class Geometry:
     Kinds: sphere (`radius`), capsule (`from_`, `to`, `radius`), box (`size`), cylinder (`radius`,
     `length` along z), mesh and hull (`file`, `scale`). `link` names a link, a named frame or the
     base (default); `xyz` and `rpy` place the shape there. `use` says what it is for: "collision",
-    "visual" or both. In a robot's file `from_` is written `from`.
+    "visual" or both. In a robot's file `from_` is written `from`. With `friction` or `restitution`
+    a contact has the geometric mean of both frictions and the larger restitution, else those of
+    what stands there.
     """
 
     kind: Annotated[str, About("sphere, capsule, box, cylinder, hull or mesh")] = ""
@@ -76,6 +78,12 @@ class Geometry:
     file: Annotated[str | None, About("mesh, hull: of triangles")] = None
     scale: Annotated[Any, About("mesh, hull: of its coordinates", "-", 3)] = (1.0, 1.0, 1.0)
     use: Annotated[Any, About("collision, visual, or both")] = USES
+    friction: Annotated[
+        Scalar | None, About("Coulomb friction of its surface; the obstacle's", "-", least=0.0)
+    ] = None
+    restitution: Annotated[
+        Scalar | None, About("speed after an impact, of that before; the obstacle's", "-", least=0.0)
+    ] = None
     source: Annotated[Source | None, About("where it was read", key=None)] = field(
         default=None, compare=False
     )

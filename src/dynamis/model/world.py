@@ -17,12 +17,20 @@ from .quantity import check_direction, symbols_in
 from .schema import About, settle_fields
 
 NAME = Annotated[str | None, About("plane1, box2, ...")]
+FRICTION = Annotated[float, About("Coulomb friction of its surface", "-", least=0.0)]
+RESTITUTION = Annotated[float, About("speed after an impact, of that before it", "-", least=0.0)]
+STIFFNESS = Annotated[float | None, About("of its surface; rigid", "N/m", above=0.0)]
+DAMPING = Annotated[float, About("of a compliant surface, per stiffness", "s/m", least=0.0)]
 
 
 class Obstacle:
     """Base of what a world has."""
 
     name: Any
+    friction: Any
+    restitution: Any
+    stiffness: Any
+    damping: Any
 
     def __post_init__(self) -> None:
         word = type(self).__name__
@@ -31,6 +39,10 @@ class Obstacle:
         settle_fields(self, f"{word}.")
         if symbols := symbols_in(self):
             raise ModelError(f"{word} holds the symbol {symbols[0]!r}, expected numbers")
+        if self.restitution > 1.0:
+            raise ModelError(f"{word}.restitution is {self.restitution:g}, expected 0 to 1")
+        if self.damping and self.stiffness is None:
+            raise ModelError(f"{word}.damping is {self.damping:g}, but stiffness is not given")
 
     @property
     def solid(self) -> geometry.Solid | geometry.Plane:
@@ -46,6 +58,10 @@ class Plane(Obstacle):
     normal: Annotated[Any, About("away from the wall", "-", 3)] = (0.0, 0.0, 1.0)
     offset: Annotated[float, About("of the plane along its unit normal", "m")] = 0.0
     name: NAME = None
+    friction: FRICTION = 0.5
+    restitution: RESTITUTION = 0.0
+    stiffness: STIFFNESS = None
+    damping: DAMPING = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,6 +82,10 @@ class Sphere(Obstacle):
     radius: Annotated[float, About("of the ball", "m", above=0.0)]
     xyz: Annotated[Any, About("its centre", "m", 3)] = ZERO
     name: NAME = None
+    friction: FRICTION = 0.5
+    restitution: RESTITUTION = 0.0
+    stiffness: STIFFNESS = None
+    damping: DAMPING = 0.0
 
     @property
     def solid(self) -> geometry.Solid:
@@ -82,6 +102,10 @@ class Capsule(Obstacle):
     to: Annotated[Any, About("the other end", "m", 3)]
     radius: Annotated[float, About("around the segment", "m", above=0.0)]
     name: NAME = None
+    friction: FRICTION = 0.5
+    restitution: RESTITUTION = 0.0
+    stiffness: STIFFNESS = None
+    damping: DAMPING = 0.0
 
     @property
     def solid(self) -> geometry.Solid:
@@ -98,6 +122,10 @@ class Box(Obstacle):
     xyz: Annotated[Any, About("its centre", "m", 3)] = ZERO
     rpy: Annotated[Any, About("roll, pitch, yaw", "rad", 3)] = ZERO
     name: NAME = None
+    friction: FRICTION = 0.5
+    restitution: RESTITUTION = 0.0
+    stiffness: STIFFNESS = None
+    damping: DAMPING = 0.0
 
     @property
     def solid(self) -> geometry.Solid:

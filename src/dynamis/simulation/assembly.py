@@ -38,6 +38,9 @@ class Assembly:
         o = s.options
         made = ("plant", acting, s.stops, o.restitution, o.drives, s.tableau.order, o.dtype)
         stiff = s.robot.chain.elastic or any(x.memory for x in s.robot.chain.resistances)
+        if s.contacts:  # frames of links have to turn with them
+            acting += ("link_forces",)
+            made += (s.contacts,)
         made += (s.tableau.gamma, s.tableau.adaptive or s.dt) if stiff else ()
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, o.observer, s.sensors)
@@ -55,7 +58,9 @@ class Assembly:
         stops = (*s.stops, *([None] * (c.n - c.link_coordinates)))
         hard = () if s.tableau.adaptive else short_contacts(s.robot, s.dt)
         hard = hard or (False,) * len(s.robot.chain.with_backlash)
-        return Plant(c, stops, o.restitution, o.drives, s.tableau.order, s.tableau.gamma, hard)
+        if s.contacts:
+            stops = (None,) * c.n
+        return Plant(c, stops, o.restitution, o.drives, s.tableau.order, s.tableau.gamma, hard, s.contacts)
 
     @cached_property
     def key(self) -> Key:

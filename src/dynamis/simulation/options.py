@@ -161,6 +161,7 @@ class Options:
     restitution: float = option(
         0.0, "Speed after an impact at a stop, of that before it, 0 to 1.", check=fraction
     )
+    world: Any = option(None, "Planes, boxes, spheres and capsules that the arm may touch.")
     drives: bool = option(True, "Simulate limits, circuits and gear losses of motors.", check=flag)
     parameters: Any = option(None, "Dynamic parameters (default: those of the robot).", "SI")
     save_every: int = option(1, "Steps from one instant that is kept to the next.", check=whole)
@@ -207,7 +208,8 @@ OPTIONS: Mapping[str, Option] = {
 STARTS = ("q0", "qd0", "motor0", "motor_rate0")
 OF_A_RUN = ("duration", *STARTS, "save_every", "check_step")  # those of `dy.simulate` alone
 OF_A_SIMULATOR = tuple(name for name in OPTIONS if name not in OF_A_RUN)
-OF_A_STUDY = tuple(x for x in OF_A_SIMULATOR if x not in ("events", "parameters", "progress"))
+NOT_OF_A_STUDY = ("events", "parameters", "progress", "world")
+OF_A_STUDY = tuple(x for x in OF_A_SIMULATOR if x not in NOT_OF_A_STUDY)
 
 # what front ends offer of them; a name here is all that it takes
 

@@ -12,7 +12,7 @@ grows with the torque it transmits.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..dynamics import closed, elements, equation
@@ -25,6 +25,10 @@ from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, inner, less, plus
 from . import motors, rows
 from .closing.loops import LoopFigures, loop_figures, or_nan, put_back
+from .contact import step as contact
+from .contact.calls import Solve
+from .contact.points import Point
+from .contact.solver import solved
 from .elastic import backlash, stiff_gears
 from .elastic.sides import SIDES, Sides
 from .elastic.stiff_gears import ElasticGear
@@ -35,6 +39,7 @@ from .state import PARTS, Acting, Beginning, ImplicitSums, PlantState, end_of_st
 from .tableau import Tableau
 
 ENDLESS = 1e300  # the force of a joint stop
+VECTORS = ("contact_force", "contact_target", "contact_impulse")
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class Plant:
     order: int = 4
     gamma: float = 0.0
     hard: tuple[bool, ...] = ()  # of gears with backlash: contacts are shorter than a step
+    contacts: tuple[Point, ...] = field(default=(), repr=False)  # of a world, its stops among them
 
     def sizes(self, observed: bool) -> dict[str, int]:
         """Of the parts of its state; `observed`: whether an observer wants the impulse."""
@@ -67,13 +73,18 @@ class Plant:
             "law_state": rows.own_states(self.chain),
             "loss": self._losses,
             "impulse": n * observed,
+            **dict.fromkeys(VECTORS, 3 * len(self.contacts)),
+            "contact_mode": len(self.contacts),
+            "contact_paradox": len(self.contacts),
+            "contact_residual": int(bool(self.contacts)),
         }
         return {f.name: others.get(f.name, n) for f in fields(PlantState) if f.name not in PARTS}
 
     @cached_property
     def key(self) -> str:
         """Cache key: two equal texts give the same code."""
-        return repr(self) + (repr(self.gears) if self.gears else "")
+        found = repr(self) + (repr(self.gears) if self.gears else "")
+        return found + (repr(self.contacts) if self.contacts else "")
 
     @cached_property
     def gears(self) -> list[ElasticGear]:
@@ -135,19 +146,23 @@ class Plant:
             gears.append(gear if free else backlash.on_flank(gear, next(sides)))
         return replace(self, chain=replace(self.chain, elastic=tuple(gears)))
 
-    def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
+    def begin(
+        self, x: PlantState, acting: Acting, h: Any, fn: Functions, solve: Solve = solved
+    ) -> Beginning:
         """Directions of friction, direction of power through the gears, torques that act."""
         arm, x = self.in_state(x, fn), self.sides.joined(x)
         if self.hard:
             played = zip(backlash.with_backlash(self.gears), self.hard, strict=True)
             x = replace(x, flank=[backlash.flank(*gear, x.q, x.qd, h, fn) for gear in played])
-        found = arm._engaged(x)._begin(x, self.sides.all_forces(acting), h, fn)
+        found = arm._engaged(x)._begin(x, self.sides.all_forces(acting), h, fn, solve)
         if not self.gears:
             return found
         rates = found.rates and self.sides.rates_apart(found.rates)
         return found._replace(state=self.sides.parted(found.state), rates=rates)
 
-    def _begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> Beginning:
+    def _begin(
+        self, x: PlantState, acting: Acting, h: Any, fn: Functions, solve: Solve
+    ) -> Beginning:
         tau, current_rate = self._drive(x, acting, fn)
         new = replace(x, tau=tau)
         if self._losses:
@@ -157,7 +172,9 @@ class Plant:
             rates = self._rates(new, rest, other, bristle_rate, current_rate, fn)
             rates = self._implicit(new, rates, None, h, fn, forces=True)
             return Beginning(replace(new, friction=list(other)), rates)
-        if any(self.holds):
+        if self.contacts:
+            new = contact.decided(self, new, inertia, rest, other, h, solve, fn)
+        elif any(self.holds):
             new = replace(new, direction=self._directions(new, inertia, rest, other, h, fn))
         qdd, left = self._accelerations(inertia, rest, other, new, fn)
         new = replace(new, friction=plus(other, left))
@@ -321,22 +338,28 @@ class Plant:
         return found
 
     def finish(
-        self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None = None
-    ) -> PlantState:
+        self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None = None,
+        solve: Solve = solved,
+    ) -> PlantState:  # fmt: skip
         """The state after a step from x, `end` being where the stages led.
 
         `sines` are those between the rows of J at x, if its beginning gave them.
         """
         found = self.in_state(x, fn)._finish(
-            self.sides.joined(x), self.sides.joined(end), h, fn, sines
+            self.sides.joined(x), self.sides.joined(end), h, fn, sines, solve
         )
         impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
         return replace(self.sides.parted(found), impulse=impulse)
 
     def _finish(
-        self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None
-    ) -> PlantState:
+        self, x: PlantState, end: PlantState, h: Any, fn: Functions, sines: Scalars | None,
+        solve: Solve,
+    ) -> PlantState:  # fmt: skip
         q, qd, inertia = self._after_events(x, end, h, fn)
+        if self.contacts:
+            inertia = inertia or inertia_at(self.chain, q, fn, holds=self.holds)
+            q, qd, parts = contact.struck(self, x, end, q, qd, h, inertia, solve, fn)
+            end = replace(end, **parts)
         law_state = own_states_at_end(self, x, end, q, h, fn)
         q, qd = self._closed(q, qd, inertia, fn)
         if self.chain.closures:
@@ -523,8 +546,14 @@ class Plant:
         zeros = [0.0] * len(rest)
         slide = self._sliding(x, x.direction, other, fn)
         push = less(rest, slide)
+        if not self.contacts:
+            qdd, force = inertia.solve(push, self.held(x), zeros, fn)
+            return qdd, inertia.holding(rest, push, qdd, force)
+        touching, stopping = contact.held(self, x, inertia, push, fn)
+        both = plus(touching, stopping)
+        rest, push = plus(rest, both), plus(push, both)
         qdd, force = inertia.solve(push, self.held(x), zeros, fn)
-        return qdd, inertia.holding(rest, push, qdd, force)
+        return qdd, less(inertia.holding(rest, push, qdd, force), stopping)
 
     def friction_boxes(
         self, x: PlantState, other: Scalars, fn: Functions

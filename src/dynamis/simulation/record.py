@@ -19,6 +19,7 @@ from ..spatial.functions import MATH
 from ..trajectory.trajectory import State
 from ..user_code import location
 from .assembly import Assembly
+from .contact.history import PARTS as CONTACT_PARTS
 from .elastic.vibration import fastest_friction
 from .rows import own_rates, with_own_states
 from .run import Event, Measurement, Run
@@ -305,6 +306,8 @@ class RunRecorder:
             diverged_at=diverged_at,
             message=self.message,
             measured_side=s.sensors.side,
+            _contacts=self._contacts(part),
+            _points=s.contacts,
             _motors=self._motors(part),
             _step=step,
             _loop=self._elastic_loop(0) if start.shape == () else None,
@@ -325,6 +328,10 @@ class RunRecorder:
         holds = m.with_motors(holds, m.motor_holds)
         direction = m.with_motors(part("direction"), part("motor_direction"))
         return found | {"motor_stuck": (direction == 0.0) & (to(holds) > 0.0)}
+
+    def _contacts(self, part: Callable[[str], Any]) -> dict[str, Any]:
+        """Parts of the state that contacts are told from."""
+        return {name: part(name) for name in CONTACT_PARTS} if self.s.contacts else {}
 
     def _resident(self) -> Run:
         """The result of an ensemble whose rows lie on a GPU, and stay there."""
@@ -355,6 +362,8 @@ class RunRecorder:
             diverged=diverged.reshape(s.start.shape),
             diverged_at=when.reshape(s.start.shape),
             message=f"{int(diverged.sum())} of {s.count} diverged" if diverged.any() else "",
+            _contacts=self._contacts(part),
+            _points=s.contacts,
             _motors=self._motors(part, partial(like, rows)),
         )
 

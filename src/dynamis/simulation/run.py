@@ -19,6 +19,7 @@ from ..lazy import cached_property, package
 from ..model.check.finding import Finding
 from ..tables import html_table
 from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_short
+from .contact.history import Contacts, contacts_of
 from .elastic.backlash import TOUCHING
 from .elastic.numerical_damping import NumericalDamping, numerical_damping
 from .elastic.presliding import slipping_finding
@@ -104,6 +105,8 @@ class Run:
     diverged_at: Any = None
     message: str = ""
     measured_side: str = "motor"  # of elastic joints: where the sensors are, or "link"
+    _contacts: Mapping[str, Any] = field(default_factory=dict)  # parts of the state, by name
+    _points: tuple[Any, ...] = ()  # where the arm may touch its world
     _motors: Mapping[str, Any] = field(default_factory=dict)  # of elastic joints; others as q
     _step: "StepCheck | None" = field(default=None, compare=False)
     _loop: "ElasticLoop | None" = field(default=None, compare=False)  # of a law on an elastic arm
@@ -147,6 +150,18 @@ class Run:
             kinetic = kinetic + rotor * (own * own - joint * joint)
             potential = potential + stored(gear, self.motor[..., i] - self.q[..., i], NUMPY)
         return Energy(kinetic, potential)
+
+    @cached_property
+    def contacts(self) -> "Contacts":
+        """Points where the arm may touch its world, over time: forces, slip, residuals."""
+        if not self._points:
+            raise OptionError("this run had no world to touch", "give simulate a world=[...]")
+        return contacts_of(self.robot, self._points, self._contacts, self.q, self.qd, self.dt)
+
+    @property
+    def contact_force(self) -> np.ndarray:
+        """Forces on the arm at every point of `contacts`, (..., N, points, 3)."""
+        return self.contacts.force
 
     @property
     def deflection(self) -> np.ndarray:
@@ -193,6 +208,7 @@ class Run:
         Of the step: how wrong the positions became and which step would do. Of limits: joint, time
         and value, those of the arm, then positions and velocities of its reference. Nothing of a
         simulation keeps velocity_limit and effort_limit; `stops` makes position limits act.
+        Of contacts, steps that were not solved to 1e-8 m/s, and points that slide as Painleve's rod.
         A note says which vibrations of elastic joints an implicit step damps, and which friction
         with memory the step takes as Coulomb friction; an error or a warning which vibration grows
         or rings under the gains of the controller.
@@ -203,7 +219,8 @@ class Run:
         if self.closed_loop_mode is not None:
             coarse.append(self.closed_loop_mode.finding)
         beyond = [x.finding(self.robot, of) for x, of in whose]
-        return coarse + beyond + self._damped() + self._slipping_at_once()
+        touching = self.contacts.findings(on_host(self.t)) if self._points else []
+        return coarse + touching + beyond + self._damped() + self._slipping_at_once()
 
     @cached_property
     def numerical_damping(self) -> NumericalDamping | None:
@@ -309,6 +326,7 @@ class Run:
     def _moved(self, to: Callable[[Any], Any]) -> "Run":
         """The run with its arrays as another library has them."""
         found: dict[str, Any] = {name: to(getattr(self, name)) for name in ARRAYS}
+        found["_contacts"] = {name: to(values) for name, values in self._contacts.items()}
         found["_motors"] = {name: to(values) for name, values in self._motors.items()}
         if self.reference is not None:
             found["reference"] = State(*map(to, self.reference))

@@ -22,6 +22,14 @@ from ..model.parameters import parameter_names
 from ..robot.closing import drive_hint, refuse_unclosed
 from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
+from .contact.points import Point
+from .contact.setting import (
+    contact_points,
+    refuse_beside_contacts,
+    refuse_within_obstacles,
+    stops_as_points,
+)
+from .contact.step import TOUCHING
 from .elastic.motor_start import given_motors
 from .elastic.vibration import integrator_for
 from .motors import check_circuits
@@ -112,6 +120,7 @@ class Settings:
     delay: int  # steps until what was computed acts
     sampled: bool
     stops: tuple[tuple[float, float] | None, ...]
+    contacts: tuple[Point, ...]  # with a world, its joint stops among them
     parameters: np.ndarray | None  # as given
     threads: int | None
     device: int | None  # number of a GPU; None: this machine's processors
@@ -163,6 +172,7 @@ def settings(robot: "Robot", options: Options) -> Settings:
         check_circuits(robot, tableau, options.dt)
     if options.project:
         refuse_no_closures(robot)
+    stops = stops_of(robot) if options.stops else (None,) * robot.n
     checked = Settings(
         robot=robot,
         options=options,
@@ -174,12 +184,26 @@ def settings(robot: "Robot", options: Options) -> Settings:
         wanted=None,
         **_forces(options, robot),
         **sampling,
-        stops=stops_of(robot) if options.stops else (None,) * robot.n,
+        stops=stops,
+        contacts=_contacts(robot, options, tableau, stops),
         parameters=options.parameters,
         threads=options.threads,
         device=_device(options, tableau, function is not None),
     )
     return with_reference(checked, options.reference)
+
+
+def _contacts(
+    robot: "Robot", options: Options, tableau: Tableau, stops: tuple[Any, ...]
+) -> tuple[Point, ...]:
+    """Points where the arm may touch the world, and its stops beside them; none without a world."""
+    if options.world is None:
+        return ()
+    found = contact_points(robot, options.world)
+    if not found:
+        return ()
+    refuse_beside_contacts(robot, options.drives, tableau.adaptive, options.dtype)
+    return (*found, *stops_as_points(stops, options.restitution))
 
 
 def force_shapes(robot: "Robot") -> dict[str, tuple[int, ...]]:
@@ -507,7 +531,9 @@ def stops_of(robot: "Robot") -> tuple[tuple[float, float] | None, ...]:
 
 
 def _within(s: Settings, q0: np.ndarray) -> None:
-    """Refuse a start beyond a stop by name."""
+    """Refuse a start beyond a stop or within an obstacle by name."""
+    if s.contacts and len(q0):
+        refuse_within_obstacles(s.robot, s.contacts, q0, TOUCHING)
     for i, stop in enumerate(s.stops):
         if stop is None:
             continue

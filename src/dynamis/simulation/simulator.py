@@ -24,6 +24,7 @@ from ..control.stability import NOTABLE
 from ..digest import as_defined
 from ..errors import OptionError, ShapeError, shown, warn
 from ..lazy import once
+from ..model.world import Obstacle
 from ..robot import Robot
 from ..robot.closing import drive_hint
 from .adaptive import adaptive
@@ -64,6 +65,7 @@ def simulate(
     delay: float = 0.0,
     stops: bool = False,
     restitution: float = 0.0,
+    world: Any = None,
     drives: bool = True,
     parameters: Any = None,
     save_every: int = 1,
@@ -136,6 +138,7 @@ def simulate(
     elif check_step:
         warn_of_step(run)
         warn_of_gains(run)
+    warn_of_contacts(run)
     return run
 
 
@@ -144,6 +147,13 @@ def warn_of_step(run: Run) -> None:
     if run.step_error is not None:
         found = run.step_error.finding(run.robot)
         warn(f"{found.where}: {found.what}; {found.remedy}")
+
+
+def warn_of_contacts(run: Run) -> None:
+    """Say that contacts were not solved to their bound, or have no one solution."""
+    if run._points:
+        for found in run.contacts.findings(run.numpy().t):
+            warn(f"{found.what}; {found.remedy}")
 
 
 def warn_of_gains(run: Run) -> None:
@@ -181,7 +191,7 @@ USUAL = {x: SIGNATURE.parameters[x].default for x in OF_A_SIMULATOR if x != "ref
 
 RECENT = 8
 LONGEST = 64  # numbers that are worth comparing
-BLOCKS = (Controller, Observer, Sensors)
+BLOCKS = (Controller, Observer, Sensors, Obstacle)
 PLAIN = {bool, int, str, NoneType}
 UNCHANGING = {*PLAIN, float, np.float64, Robot}
 _recent: dict[Hashable, "Simulator"] = {}
@@ -270,6 +280,7 @@ class Simulator:
         delay: float = 0.0,
         stops: bool = False,
         restitution: float = 0.0,
+        world: Any = None,
         drives: bool = True,
         parameters: Any = None,
         events: Any = (),
@@ -482,6 +493,7 @@ class Simulator:
         if check_step:
             warn_of_step(run)
             warn_of_gains(run)
+        warn_of_contacts(run)
         return run
 
     def _run(self, duration: float, save_every: int = 1) -> Run:

@@ -25,6 +25,12 @@ class PlantState:
     law_state: Scalars  # of laws of the user's own: of joints, then loads
     tau: Scalars
     friction: Scalars  # of joints and stops
+    contact_force: Scalars  # on the arm at every point, three in the reference frame
+    contact_mode: Scalars  # 0 open, 1 slides, 2 sticks
+    contact_target: Scalars  # accelerations that would bring points to rest within the step
+    contact_impulse: Scalars  # of what was met in the step, as the forces
+    contact_residual: Scalars  # of their solution, m/s
+    contact_paradox: Scalars  # 1 where a point slides so that pressing lifts nothing (Painleve)
     direction: Scalars  # in which friction slides; 0 holds
     motor_friction: Scalars
     motor_direction: Scalars

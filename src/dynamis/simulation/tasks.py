@@ -19,6 +19,8 @@ from ..dynamics.closed import mobility
 from ..lazy import once
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
+from .contact.calls import around_solver
+from .contact.step import decided_kinds, struck_kinds
 from .measures import Measures
 from .plant import Plant
 from .state import INTEGRATED, Acting, ImplicitSums, PlantState, end_of_stages, moved
@@ -185,15 +187,15 @@ class PlantStep:
         shapes = {"y": some, "start": state, **before, **given}
         rate = traced("rate", self._rate, shapes, {"rate": some})
         most = INLINE * (SHARED if self.tableau.G else 1.0)
-        if (len(self.tableau.b) + OTHERS) * rate.length <= most:
+        touching = bool(self.plant.contacts)  # its solver is always called
+        if (len(self.tableau.b) + OTHERS) * rate.length <= most and not touching:
             return None
         known = {"start": state}
         if self.plant.lossless:
             known["rate0"] = some
             if self.plant.chain.closures:
                 known["sines"] = (len(mobility(self.plant.chain).rows),)
-        begin = traced("begin", self._begin, {"x": state, **given}, known)
-        calls = [Call(begin, _sources("x", *given), tuple(known))]
+        calls = self._begin_calls({"x": state, **given}, known)
         calls += self._stages(rate, constants, "rate0" in known)
         ports = {"x": state, "signal": (signals,), "constants": (constants,)}
         vectors = {
@@ -202,14 +204,33 @@ class PlantStep:
             **{f"rate{k}": some for k, w in enumerate(self.tableau.b) if w},
         }
 
-        def finish(*values: Any) -> list[Any]:
-            *given, fn = values
-            return self._finish(dict(zip(vectors, given, strict=True)), fn)
-
-        part = traced("finish", finish, vectors, {"x": state})
-        calls.append(Call(part, _sources(*vectors), ("x",)))
+        calls += self._finish_calls(vectors, {"x": state})
         found = CalledProgram("plant", _ports(ports), _ports({"x": state}), tuple(calls))
-        return found if found.length > most else None
+        return found if found.length > most or touching else None
+
+    def _begin_calls(self, given: Mapping[str, Any], known: Mapping[str, Any]) -> list[Call]:
+        """What a step begins with, the solver of contacts called in between."""
+
+        def begin(*values: Any) -> list[Any]:
+            *own, fn = values
+            return self._begin(*own, fn)
+
+        if not self.plant.contacts:
+            program = traced("begin", begin, given, known)
+            return [Call(program, _sources(*given), tuple(known))]
+        return around_solver("begin", given, known, decided_kinds(self.plant), self._begin)
+
+    def _finish_calls(self, vectors: Mapping[str, Any], state: Mapping[str, Any]) -> list[Call]:
+        """What a step ends with."""
+
+        def finish(*values: Any, **solve: Any) -> list[Any]:
+            *given, fn = values
+            return self._finish(dict(zip(vectors, given, strict=True)), fn, **solve)
+
+        if not self.plant.contacts:
+            program = traced("finish", finish, vectors, state)
+            return [Call(program, _sources(*vectors), ("x",))]
+        return around_solver("finish", vectors, state, struck_kinds(self.plant), finish)
 
     def _stages(self, rate: Program, constants: int, begun: bool) -> Iterator[Call]:
         """The rates of the stages; `begun`: but of the first, which is known."""
@@ -230,10 +251,12 @@ class PlantStep:
             forces = Source("signal", self.tableau.nodes.index(c) * self.inputs.size)
             yield Call(rate, (y, start, *before, forces, h), (f"rate{k}",))
 
-    def _begin(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[list[Any]]:
+    def _begin(
+        self, x: Any, signal: Any, constants: Any, fn: Functions, **solve: Any
+    ) -> list[list[Any]]:
         """The state at the beginning; rates of the first stage and sines, where they are known."""
         acting = self._acting(signal[1:], constants)
-        found = self._arm(constants).begin(self.slots.read(x), acting, constants[0], fn)
+        found = self._arm(constants).begin(self.slots.read(x), acting, constants[0], fn, **solve)
         rates = [] if found.rates is None else [self._integrated(found.rates)]
         sines = [] if found.sines is None else [found.sines]
         return [self.slots.write(found.state), *rates, *sines]
@@ -278,14 +301,14 @@ class PlantStep:
             "move", function, {"y": some, **rates, "constants": (constants,)}, {"y": some}
         )
 
-    def _finish(self, given: Mapping[str, Any], fn: Functions) -> list[Any]:
+    def _finish(self, given: Mapping[str, Any], fn: Functions, **solve: Any) -> list[Any]:
         """The state after the step from x, by the rates that count."""
         constants, start = given["constants"], self.slots.read(given["start"])
         h, weights = constants[0], {f"rate{k}": w for k, w in enumerate(self.tableau.b) if w}
         rates = [self._named(given[name]) for name in weights]
         end = moved(start, rates, [*weights.values()], h, self.tableau)
         end = end_of_stages(start, end, self.tableau, h)
-        after = self._arm(constants).finish(start, end, h, fn, given.get("sines"))
+        after = self._arm(constants).finish(start, end, h, fn, given.get("sines"), **solve)
         return self._written(self.slots.read(given["x"]), after, given["signal"], fn)
 
     @property

@@ -79,6 +79,15 @@ class Nearest(NamedTuple):
         return Nearest(self.distance, self.b, self.a)
 
 
+class Touch(NamedTuple):
+    """Distance of a solid to a thing, the point of the solid nearest to it, and the unit normal of
+    the thing there, towards the solid; defined where they touch, too."""
+
+    distance: Any
+    point: Vector
+    normal: Vector
+
+
 def sphere(center: Vector, radius: Any) -> Solid:
     """A ball."""
     return Solid(center, center, radius)
@@ -108,6 +117,36 @@ def nearest(A: Solid | Plane, B: Solid | Plane, fn: Functions) -> Nearest:
     way = scale(1.0 / found.distance, subtract(found.b, found.a))
     a, b = add(found.a, scale(A.radius, way)), subtract(found.b, scale(B.radius, way))
     return Nearest(between, a, b)
+
+
+def touch(A: Solid, B: Solid | Plane, fn: Functions) -> Touch:
+    """Where a solid touches a thing; not for two boxes, whose faces have no one point."""
+    if isinstance(B, Plane):
+        low = _above(A, B, fn)
+        return Touch(low.distance, low.a, B.normal)
+    if A.half is not None and B.half is not None:
+        raise ValueError("two boxes touch at no one point")
+    found = _cores(A, B, fn)
+    normal = scale(1.0 / found.distance, subtract(found.a, found.b))
+    a = subtract(found.a, scale(A.radius, normal))
+    return Touch(found.distance - A.radius - B.radius, a, normal)
+
+
+def down_corner(A: Solid, k: int, down: Vector, fn: Functions) -> Vector:
+    """Corner k, 0 to 3, of that face of a box which looks most along a direction.
+
+    The corner that is farthest along it is among them, and so are those of edges across it.
+    """
+    assert A.half is not None
+    own = rotate_back(A.frame.R, down)
+    signs = [fn.select(x < 0.0, -1.0, 1.0) for x in own]
+    sizes = [_size(x, fn) for x in own]
+    z = (sizes[2] >= sizes[0]) * (sizes[2] >= sizes[1])
+    y = (sizes[1] >= sizes[0]) * (sizes[1] > sizes[2])
+    one, other = 2.0 * (k % 2) - 1.0, 2.0 * (k // 2) - 1.0
+    faces = [(signs[0], one, other), (one, signs[1], other), (one, other, signs[2])]
+    found = _select(z, faces[2], _select(y, faces[1], faces[0], fn), fn)
+    return point(A.frame, _signed(found, A.half))
 
 
 def _above(A: Solid, plane: Plane, fn: Functions) -> Nearest:

@@ -1,0 +1,1 @@
+"""Contacts of an arm with what stands around it: points, impulses, one step with both, history."""

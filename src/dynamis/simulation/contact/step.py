@@ -1,0 +1,398 @@
+"""Contacts within a step: what touches is decided once, held in the stages, struck at the end.
+
+    decided   forces that leave no point moving into its obstacle at the end of the step, joints at
+              rest held or not by the same solution; which points stick, slide or leave
+    held      of every stage: accelerations with points that touch kept there, d'' = 0, and those
+              that stick: u' = 0; sliding ones rub against their velocity
+    struck    points that met their obstacle within the step: impulses through M where it was
+              met, by Newton's restitution, and the rest of the step with the new velocities
+
+A point that sticks, or was told to come to rest within the step, is given the acceleration -u / h of
+its velocity u at the start, so that it rests at the end whatever rounding left over.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...spatial.functions import Functions, zero
+from ...spatial.vectors import Scalars, inner, less, plus, unit
+from ..impacts import REBOUND, SLOW
+from ..inertia import ArmInertia, Constrained, independent_solve
+from .points import Motion, Point, Stop, motions
+from .calls import Kind, Solve
+from .solver import DEPENDENT, ENDLESS, LEAST, Box, Cone, Problem, Solution, scales_of, solve_rows
+
+if TYPE_CHECKING:
+    from ..plant import Plant
+    from ..state import PlantState
+
+TOUCHING = 1e-8  # m or rad: nearer than that a point touches
+LIFTING = 1e-3  # acceleration by a push with its friction, of that by the push alone
+SLIDING = 1e-6  # m/s: slower than that a point rests
+OPEN, SLIDES, STICKS = 0.0, 1.0, 2.0
+Inertia = ArmInertia | Constrained
+
+
+class Rows(NamedTuple):
+    """All rows of some points, with what a unit impulse along each changes of qd."""
+
+    J: list[list[Any]]
+    responses: list[list[Any]]
+
+    @property
+    def G(self) -> list[list[Any]]:
+        """J L^-1 J^T"""
+        size = range(len(self.J))
+        G: list[list[Any]] = [[0.0] * len(self.J) for _ in size]
+        for i in size:
+            for j in range(i + 1):
+                G[i][j] = G[j][i] = inner(self.J[i], self.responses[j])
+        return G
+
+    def change(self, l: Scalars) -> list[Any]:
+        """L^-1 J^T l"""
+        return [inner(column, l) for column in zip(*self.responses, strict=True)]
+
+
+def _rows(J: list[list[Any]], inertia: Inertia, held: Scalars, fn: Functions) -> Rows:
+    return Rows(J, [inertia.response(row, held, fn) for row in J])
+
+
+def _places(found: list[Motion], first: int = 0) -> list[slice]:
+    """Where the rows of every point are."""
+    places = []
+    for motion in found:
+        places.append(slice(first, first + len(motion.rows)))
+        first += len(motion.rows)
+    return places
+
+
+def _part(values: Scalars, k: int) -> tuple[Any, Any, Any]:
+    """The vector of point k in a part of the state."""
+    return values[3 * k], values[3 * k + 1], values[3 * k + 2]
+
+
+def _vectors(found: list[Motion], values: Scalars, places: list[slice]) -> list[Any]:
+    """Vectors of all points, one after the other, from values of their rows."""
+    return [x for m, p in zip(found, places, strict=True) for x in m.vector(values[p])]
+
+
+def decided_kinds(plant: "Plant") -> list[Kind]:
+    """Blocks of the problem at the beginning: joints that friction may hold, then points."""
+    return [None] * sum(plant.rubs) + struck_kinds(plant)
+
+
+def struck_kinds(plant: "Plant") -> list[Kind]:
+    """Blocks of the problem at the end."""
+    return [_friction(p) for p in plant.contacts]
+
+
+def _friction(point: Point) -> Kind:
+    return None if zero(point.material.friction) else point.material.friction
+
+
+# at the beginning
+
+
+def decided(
+    plant: "Plant", x: "PlantState", inertia: Inertia, rest: Scalars, other: Scalars, h: Any,
+    solve: Solve, fn: Functions,
+) -> "PlantState":  # fmt: skip
+    """Directions of the joints, and forces and modes of the points, in the coming step."""
+    found = motions(plant.contacts, plant.chain, x.q, fn, x.qd)
+    joints = plant._rows(x, other, fn)
+    moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
+    slide, r = plant._sliding(x, moving, other, fn), list(rest)
+    for i, row in joints.items():
+        r[i] = r[i] - fn.select(row.holds > 0.0, 0.0, slide[i])
+    free: list[Any] = [None] * len(r)
+    a, _ = inertia.solve(r, free, [0.0] * len(r), fn)
+    v = [u + h * w for u, w in zip(x.qd, a, strict=True)]
+    rows = _rows(
+        [*(unit(i, len(r)) for i in joints), *(row for m in found for row in m.rows)],
+        inertia, free, fn,
+    )  # fmt: skip
+    places, bias = _places(found, len(joints)), [0.0] * len(joints)
+    bias += [b for m in found for b in m.bias]
+    now = [inner(row, x.qd) for row in rows.J]
+    blocks: list[Box | Cone] = []
+    guess: list[Any] = []
+    for i, row in joints.items():
+        low, high = -h * row.high, -h * row.low
+        blocks.append(Box(row.holds * low, row.holds * high))
+        before = -h * (x.friction[i] - other[i])
+        guess.append(row.holds * fn.max(low, fn.min(before, high)))
+    for k, (motion, place) in enumerate(zip(found, places, strict=True)):
+        near = (motion.distance <= TOUCHING) * (now[place.start] >= -REBOUND)
+        blocks.append(_block(plant, k, motion, near, fn))
+        guess += [h * f for f in motion.along(_part(x.contact_force, k))]
+    free_u = [inner(row, v) + h * b for row, b in zip(rows.J, bias, strict=True)]
+    problem = Problem(rows.G, free_u, blocks)
+    solution = solve(problem, guess, fn)
+    modes = _modes(problem, solution, len(joints), fn)
+    directions = list(moving)
+    for (i, row), mode in zip(joints.items(), modes, strict=False):
+        directions[i] = fn.select(row.holds > 0.0, mode, moving[i])
+    per_time = [l / h for l in solution.l]
+    return replace(
+        x,
+        direction=directions,
+        contact_force=_vectors(found, per_time, places),
+        contact_mode=modes[len(joints) :],
+        contact_target=_vectors(found, [-u / h for u in now], places),
+        contact_residual=[solution.residual],
+        contact_impulse=[0.0 for _ in x.contact_impulse],
+        contact_paradox=_paradoxes(plant, problem, now, places, fn),
+    )
+
+
+def _paradoxes(
+    plant: "Plant", problem: Problem, u: Scalars, places: list[slice], fn: Functions
+) -> list[Any]:
+    """Of every point, whether it touches and slides so that a push along its normal, with the
+    friction that belongs to it, moves it into its obstacle: G_nn < mu |G_nt| (Painleve)."""
+    G, found = problem.G, []
+    for point, place in zip(plant.contacts, places, strict=True):
+        n, mu = place.start, point.material.friction
+        if place.stop - n == 1:
+            found.append(0.0)
+            continue
+        block = problem.blocks[len(problem.blocks) - len(places) + len(found)]
+        assert isinstance(block, Cone)
+        size = fn.sqrt(u[n + 1] * u[n + 1] + u[n + 2] * u[n + 2])
+        drag = (u[n + 1] * G[n][n + 1] + u[n + 2] * G[n][n + 2]) * mu
+        lifts = G[n][n] * size - drag > 0.0
+        slides = fn.select(block.active, 1.0 * (size > SLIDING), 0.0)
+        found.append(slides * (1.0 - lifts))
+    return found
+
+
+def _block(plant: "Plant", k: int, motion: Motion, active: Any, fn: Functions) -> Box | Cone:
+    if len(motion.rows) == 1:
+        return Box(0.0, fn.select(active, ENDLESS, 0.0))
+    return Cone(plant.contacts[k].material.friction, active)
+
+
+def _modes(problem: Problem, found: Solution, joints: int, fn: Functions) -> list[Any]:
+    """Of joints the direction in which they slide, 0 where held; of points OPEN, SLIDES, STICKS."""
+    scales, modes = scales_of(problem, fn), []
+    for k, block in problem.places:
+        z = [
+            found.l[i] - fn.select(scales[i] > LEAST, found.u[i] / fn.max(scales[i], LEAST), 0.0)
+            for i in range(k, k + block.size)
+        ]
+        if isinstance(block, Cone):
+            closed = 1.0 * (z[0] > 0.0) * fn.select(block.active, 1.0, 0.0)
+            radius = block.friction * found.l[k]
+            inside = z[1] * z[1] + z[2] * z[2] <= radius * radius
+            modes.append(closed * fn.select(inside, STICKS, SLIDES))
+        elif len(modes) >= joints:  # a point without friction
+            modes.append(SLIDES * (z[0] > 0.0) * (block.high > 0.0))
+        else:  # a joint moves against the friction that its impulse is
+            modes.append(fn.select(z[0] > block.high, -1.0, fn.select(z[0] < block.low, 1.0, 0.0)))
+    return modes
+
+
+# in the stages
+
+
+def held(
+    plant: "Plant", x: "PlantState", inertia: Inertia, push: Scalars, fn: Functions
+) -> tuple[list[Any], list[Any]]:
+    """Torques of points that touch and of joint stops, at a stage with torques `push` besides."""
+    found = motions(plant.contacts, plant.chain, x.q, fn, x.qd)
+    fixed, places = plant.held(x), _places(found)
+    a, _ = inertia.solve(push, fixed, [0.0] * len(push), fn)
+    rows = _rows([row for m in found for row in m.rows], inertia, fixed, fn)
+    size = len(rows.J)
+    A: list[list[Any]] = [[0.0] * size for _ in range(size)]
+    b: list[Any] = [0.0] * size
+    holds, columns, slopes = _columns(plant, x, found, rows, places, fn)
+    for m, place in zip(found, places, strict=True):
+        for i, bias in zip(range(place.start, place.stop), m.bias, strict=True):
+            b[i] = -(inner(rows.J[i], a) + bias)
+            for j in range(size):
+                both = holds[i] if i == j else holds[i] * holds[j]
+                A[i][j] = fn.select(both, inner(rows.J[i], columns[j]), float(i == j))
+    for k, (m, place) in enumerate(zip(found, places, strict=True)):
+        for i, target in zip(
+            range(place.start, place.stop), m.along(_part(x.contact_target, k)), strict=True
+        ):
+            b[i] = fn.select(holds[i], b[i] + target, 0.0)
+    l = solve_rows(A, b, fn, DEPENDENT)
+    for i, j, slope in slopes:
+        l[j] = l[j] + slope * l[i]
+    torques: list[list[Any]] = [[0.0] * len(push), [0.0] * len(push)]
+    for point, place in zip(plant.contacts, places, strict=True):
+        which = isinstance(point, Stop)
+        for row, own in zip(rows.J[place], l[place], strict=True):
+            torques[which] = plus(torques[which], [own * e for e in row])
+    return torques[0], torques[1]
+
+
+def _columns(
+    plant: "Plant", x: "PlantState", found: list[Motion], rows: Rows, places: list[slice],
+    fn: Functions,
+) -> tuple[list[Any], list[list[Any]], list[tuple[int, int, Any]]]:  # fmt: skip
+    """Which rows hold; responses to each, a normal one with the friction of a point that slides;
+    and (normal row, tangent row, force of the second per force of the first) of these."""
+    holds: list[Any] = []
+    columns, slopes = [list(r) for r in rows.responses], []
+    for k, (m, place) in enumerate(zip(found, places, strict=True)):
+        mode, n = x.contact_mode[k], place.start
+        holds.append(1.0 * (mode > OPEN))
+        if len(m.rows) == 1:
+            continue
+        sticks, slides = 1.0 * (mode == STICKS), 1.0 * (mode == SLIDES)
+        holds += [sticks, sticks]
+        against = _against(plant, x, k, m, fn)
+        own = inner(rows.J[n], rows.responses[n])
+        lift = own + sum(
+            slope * inner(rows.J[n], rows.responses[n + i]) for i, slope in enumerate(against, 1)
+        )
+        slides = slides * (lift > LIFTING * own)  # else no push parts them: Painleve
+        for i, slope in enumerate(against, start=1):
+            slopes.append((n, n + i, slides * slope))
+            columns[n] = plus(columns[n], [slides * slope * y for y in rows.responses[n + i]])
+    return holds, columns, slopes
+
+
+def _against(plant: "Plant", x: "PlantState", k: int, m: Motion, fn: Functions) -> list[Any]:
+    """Friction per normal force of a point that slides, along both tangents."""
+    f = m.along(_part(x.contact_force, k))
+    begun = [fn.select(f[0] > LEAST, y / fn.max(f[0], LEAST), 0.0) for y in f[1:]]
+    u = [inner(row, x.qd) for row in m.rows[1:]]
+    size = fn.sqrt(u[0] * u[0] + u[1] * u[1])
+    onward = (u[0] * begun[0] + u[1] * begun[1] < 0.0) * (size > LEAST)
+    mu = plant.contacts[k].material.friction
+    now = [-mu * y / fn.max(size, LEAST) for y in u]
+    return [fn.select(onward, a, b) for a, b in zip(now, begun, strict=True)]
+
+
+# at the end
+
+
+class Struck(NamedTuple):
+    """A point at the end of the stages."""
+
+    hit: Any  # it met its obstacle within the step
+    since: Any  # seconds ago
+    speed: Any  # normal, at that instant
+    wanted: list[Any]  # velocity of every row at the end of the step
+    hard: Any  # faster than a push
+    bounces: Any
+
+
+def struck(
+    plant: "Plant", x: "PlantState", end: "PlantState", q: list[Any], qd: list[Any], h: Any,
+    inertia: Inertia, solve: Solve, fn: Functions,
+) -> tuple[list[Any], list[Any], dict[str, list[Any]]]:  # fmt: skip
+    """q, qd after what was met in a step from x; parts of the state that tell of it."""
+    found = motions(plant.contacts, plant.chain, q, fn)
+    places = _places(found)
+    J = [row for m in found for row in m.rows]
+    u = [inner(row, qd) for row in J]
+    points = _strikes(plant, x, found, u, places, h, fn)
+    hard: Any = 0.0
+    event: Any = 0.0
+    for a, b in zip(qd, end.qd, strict=True):  # joints that turned back
+        event = fn.max(event, 1.0 - 1.0 * (a == b))
+    for p in points:
+        hard, event = fn.max(hard, p.hard), fn.max(event, p.hit)
+    fixed = [
+        None if d is None else 1.0 * (v == 0.0) * (hard == 0.0)
+        for d, v in zip(plant.held(x), qd, strict=True)
+    ]
+    rows = _rows(J, inertia, fixed, fn)
+    blocks, v = [], []
+    for k, (m, p, place) in enumerate(zip(found, points, places, strict=True)):
+        active = fn.max(p.hit, 1.0 * (x.contact_mode[k] > OPEN)) > 0.0
+        blocks.append(_block(plant, k, m, active, fn))
+        v += less(u[place], p.wanted)
+    G = rows.G
+    solution = solve(Problem(G, v, blocks), [0.0] * len(J), fn)
+    impulses = [fn.select(event > 0.0, l, 0.0) for l in solution.l]
+    change, way = rows.change(impulses), rows.change(_lasting(impulses, points, places, fn))
+    q = plus(q, way)  # since they were met
+    q = _put_back(x, found, points, places, rows, G, (q, way, solution), fn)
+    residual = fn.max(end.contact_residual[0], fn.select(event > 0.0, solution.residual, 0.0))
+    parts = {
+        "contact_impulse": _vectors(found, impulses, places),
+        "contact_residual": [residual],
+    }
+    return q, plus(qd, change), parts
+
+
+def _strikes(
+    plant: "Plant", x: "PlantState", found: list[Motion], u: Scalars, places: list[slice], h: Any,
+    fn: Functions,
+) -> list[Struck]:  # fmt: skip
+    """What every point does, its distance a parabola of time; one restitution for all that strike."""
+    first, least = [], 1.0
+    for k, (m, place) in enumerate(zip(found, places, strict=True)):
+        before = [-h * y for y in m.along(_part(x.contact_target, k))]
+        gain = less(u[place], before)  # in the whole step
+        hit = (x.contact_mode[k] == OPEN) * (m.distance < 0.0)
+        share = fn.select(hit, _since(m.distance, u[place.start], gain[0], h, fn), 0.0)
+        speed = fn.min(u[place.start] - share * gain[0], 0.0)
+        e = fn.select(-speed > REBOUND, plant.contacts[k].material.restitution, 0.0)
+        least = fn.select(hit, fn.min(least, e), least)
+        slow = SLOW * gain[0]
+        first.append((1.0 * hit, share, speed, gain, 1.0 * hit * (speed * speed > slow * slow)))
+    struck = []
+    for hit, share, speed, gain, hard in first:
+        bounces = hit * (least * speed < 0.0)
+        wanted = [fn.select(bounces > 0.0, share * y, 0.0) for y in gain]
+        wanted[0] = wanted[0] - fn.select(bounces > 0.0, least * speed, 0.0)
+        struck.append(Struck(hit, share * h, speed, wanted, hard, bounces))
+    return struck
+
+
+def _since(d: Any, u: Any, gain: Any, h: Any, fn: Functions) -> Any:
+    """The share of a step since a distance was 0 that is d < 0 now and changes by u.
+
+    d - u s h + gain s^2 h / 2 = 0, `gain` being what u gained in the whole step.
+    """
+    root = fn.sqrt(fn.max(u * u - 2.0 * gain * d / h, 0.0))
+    below = fn.min(u - root, -LEAST)
+    return fn.max(0.0, fn.min(2.0 * d / (h * below), 1.0))
+
+
+def _lasting(l: Scalars, points: list[Struck], places: list[slice], fn: Functions) -> list[Any]:
+    """Impulses times the seconds since: those of points that touched before, since the first."""
+    first: Any = 0.0
+    for p in points:
+        first = fn.max(first, p.since)
+    return [
+        x * fn.select(p.hit > 0.0, p.since, first)
+        for p, place in zip(points, places, strict=True)
+        for x in l[place]
+    ]
+
+
+def _put_back(
+    x: "PlantState", found: list[Motion], points: list[Struck], places: list[slice], rows: Rows,
+    G: list[list[Any]], moved: tuple[list[Any], list[Any], Solution], fn: Functions,
+) -> list[Any]:  # fmt: skip
+    """Positions with points that touch on their obstacles, and none beyond."""
+    q, way, solution = moved
+    normals = [place.start for place in places]
+    which, wanted = [], []
+    for k, (m, p, n) in enumerate(zip(found, points, normals, strict=True)):
+        d = m.distance + inner(rows.J[n], way)
+        stays = 1.0 * (x.contact_mode[k] > OPEN) * (solution.u[n] <= REBOUND)
+        rests = p.hit * (1.0 - p.bounces) * (solution.l[n] > 0.0)
+        own = fn.max(fn.max(stays, rests), 1.0 * (d < 0.0))
+        which.append(own)
+        wanted.append(fn.select(own > 0.0, -d, 0.0))
+    size = range(len(normals))
+    A: list[list[Any]] = [[0.0] * len(normals) for _ in size]
+    for i in size:
+        for j in range(i + 1):
+            both = which[i] if i == j else which[i] * which[j]
+            A[i][j] = A[j][i] = fn.select(both > 0.0, G[normals[i]][normals[j]], float(i == j))
+    y, _ = independent_solve(A, wanted, fn)
+    for n, own, on in zip(normals, y, which, strict=True):
+        step = fn.select(on > 0.0, own, 0.0)
+        q = [a + step * b for a, b in zip(q, rows.responses[n], strict=True)]
+    return q
