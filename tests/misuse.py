@@ -188,9 +188,10 @@ def elastic_robot() -> dy.Robot:
 
 
 OF_ELASTIC = ("resonances", "elastic_inverse_dynamics", "elastic_regressor")
+HELD = ("constraint_forces", "closure_reactions")
 OF_CLOSED = (
     *("assemble", "project", "closure_error", "closure_jacobian", "closure_status"),
-    *("constraint_forces", "drive_jacobian", "joint_rates", "joint_accelerations", "with_home"),
+    *(*HELD, "drive_jacobian", "joint_rates", "joint_accelerations", "with_home"),
 )
 SPECIAL = {  # methods that the two-link arm does not have
     **dict.fromkeys(OF_CLOSED, mechanism),
@@ -440,8 +441,8 @@ VALID: dict[str, Callable[[], Any]] = {
     **{f"Log.{x}": lambda: np.ones((9, N)) for x in ("q", "qd", "qdd", "tau", "motor")},
     "Robot.kernel().*arguments": lambda: ([0.1, 0.2],),
     **{f"Robot.{x}.q": lambda: mechanism().home for x in OF_CLOSED},
-    **{f"Robot.{x}.qd": lambda: np.zeros(3) for x in ("constraint_forces", "joint_accelerations")},
-    "Robot.constraint_forces.qdd": lambda: np.zeros(3),
+    **{f"Robot.{x}.qd": lambda: np.zeros(3) for x in (*HELD, "joint_accelerations")},
+    **{f"Robot.{x}.qdd": lambda: np.zeros(3) for x in HELD},
     "Robot.assemble.q_active": lambda: [0.7],
     "Robot.joint_rates.qd_active": lambda: [0.1],
     "Robot.joint_accelerations.qdd_active": lambda: [0.1],

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "inverse_dynamics": ("q", "qd", "qdd"),
     "forward_dynamics": ("q", "qd", "tau"),
     "inverse_dynamics_derivatives": ("q", "qd", "qdd"),
+    "joint_reactions": ("q", "qd", "qdd"),
     "regressor": ("q", "qd", "qdd"),
     "fk": ("q",),
     "jacobian": ("q",),
@@ -35,6 +36,7 @@ ARGUMENTS = {
 FURTHER = {
     "inverse_dynamics": {"wrench": (6,), "base_motion": (9,), "link_forces": (N, 6)},
     "forward_dynamics": {"wrench": (6,), "link_forces": (N, 6)},
+    "joint_reactions": {"wrench": (6,), "base_motion": (9,), "link_forces": (N, 6)},
     "inverse_dynamics_derivatives": {"wrench": (6,)},
     "regressor": {"qd_ref": (N,)},
 }

@@ -57,6 +57,7 @@ METHODS = {
     "potential_energy": lambda r, q, qd, x: r.potential_energy(q),
     "momentum": lambda r, q, qd, x: r.momentum(q, qd),
     "motor_torque": lambda r, q, qd, x: r.motor_torque(q, qd, x),
+    "joint_reactions": lambda r, q, qd, x: r.joint_reactions(q, qd, x, wrench=WRENCH),
 }
 
 
@@ -317,7 +318,8 @@ def test_method_names_are_the_rows_of_the_tables():
 
 
 DEPENDS = ("inverse_dynamics", "forward_dynamics", "gravity_torque", "mass_matrix", "jacobian",
-           "coriolis_matrix", "regressor", "kinetic_energy", "motor_torque")  # fmt: skip
+           "coriolis_matrix", "regressor", "kinetic_energy", "motor_torque",
+           "joint_reactions")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DEPENDS)

@@ -30,6 +30,8 @@ KERNELS = {  # arguments
     "closure_status": ("q",),
     "drive_jacobian": ("q",),
     "constraint_forces": ("q", "qd", "qdd"),
+    "joint_reactions": ("q", "qd", "qdd"),
+    "closure_reactions": ("q", "qd", "qdd"),
     "inverse_dynamics_derivatives": ("q", "qd", "qdd"),
     "forward_dynamics_derivatives": ("q", "qd", "tau"),
     "inverse_dynamics_derivatives:wrench": ("q", "qd", "qdd", "wrench"),

@@ -69,6 +69,7 @@ def test_a_function_of_casadi_takes_a_wrench():
 @pytest.mark.parametrize("target", ["c", "matlab", "casadi"])
 def test_forces_on_links_are_exported(cc, tmp_path, target):
     kernels = ["inverse_dynamics:link_forces", "forward_dynamics:wrench:link_forces"]
+    kernels += ["joint_reactions", "joint_reactions:wrench"]
     robot = dy.load("rppr")
     files = robot.export(kernels, target=target, directory=tmp_path)
     assert any("link_forces are such a wrench of every link" in f.read_text() for f in files)

@@ -34,6 +34,7 @@ KERNELS = {
     "joint_accelerations": ("q", "qd", "qdd_active"),
     "drive_jacobian": ("q",),
     "constraint_forces": ("q", "qd", "qdd"),
+    "joint_reactions": ("q", "qd", "qdd"),
 }
 
 

@@ -18,9 +18,11 @@ from ..model.model import Model
 from ..model.parameters import chain_of, parameter_names
 from ..spatial.inertia import NAMES as INERTIAL_NAMES
 
-# sizes that depend on the robot; C are the conditions of its closures, E what acts beside inertia,
-# S and Q the rows and parameters of both sides of elastic gears, B ten parameters of every body
-N, D, P, L, F, C, E = "n", "dof", "p", "links", "frames", "closures", "effects"
+# sizes that depend on the robot; C are the conditions of its K closures, E what acts beside
+# inertia, S and Q the rows and parameters of both sides of elastic gears, B ten parameters of every
+# body
+N, D, P, L, F, C, E = "n", "dof", "p", "links", "frames", "conditions", "effects"
+K = "closures"
 S, Q, B = "sides", "elastic parameters", "body parameters"
 Shape = tuple[int | str, ...]
 SIZES: Mapping[str, Shape] = {
@@ -365,6 +367,20 @@ ROWS = (
         reducible=False,
         optional=_any_of(WRENCH, FORCES),
     ),
+    _of_loops(
+        "dynamics.projected:closure_reactions",
+        STATE,
+        {"w": (K, 6)},
+        reducible=False,
+        optional=_any_of(WRENCH, FORCES),
+    ),
+    Kernel(
+        "joint_reactions",
+        "dynamics.projected:joint_reactions",
+        STATE,
+        {"w": (L, 6)},
+        optional=_any_of(WRENCH, BASE_MOTION, FORCES),
+    ),
     Kernel(
         "inverse_dynamics_derivatives",
         "compile.programs:inverse",
@@ -438,6 +454,7 @@ def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
         N: lambda: model.n,
         D: lambda: degrees_of_freedom(model),
         C: lambda: len(model.closure_rows),
+        K: lambda: len(model.closures),
         P: lambda: len(parameter_names(model)),
         L: lambda: links,
         F: lambda: links + 1,

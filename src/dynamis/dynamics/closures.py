@@ -15,9 +15,10 @@ from ..model.closure import KINDS
 from ..spatial.frames import Frame, compose
 from ..spatial.functions import Functions
 from ..spatial.rotations import rotate_back, transpose
-from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, subtract
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, negate, scale, subtract
 from . import coupling
 from .kinematics import poses, speeds
+from .newton_euler import Exertion
 
 HALF_TURN = 2.0  # more than any product of axes
 
@@ -96,6 +97,24 @@ def jacobian_of(
             columns[i] = [*linear, *(sign * dot(u, z) if turning else 0.0 for u in turns)]
         rows += _rows(chain, closure, columns)
     return rows
+
+
+def closure_exertions(
+    chain: Chain, where: list[Frame], f: Scalars, fn: Functions
+) -> list[tuple[Exertion, Exertion]]:
+    """What the links of every closure exert on it by its forces f, those of the second negative.
+
+    f are what the first link exerts on the second, by rows; both act at the second frame's origin.
+    """
+    found, rows = [], iter(f)
+    for closure, (A, B) in zip(chain.closures, ends_of(chain, where), strict=True):
+        direct, turns = _directions(closure, A, B, fn)
+        force = add(ZERO, *(scale(next(rows), e) for e in direct))
+        moment = add(ZERO, *(scale(next(rows), u) for u in turns))
+        (first, _), (second, _) = closure.ends
+        on_second = Exertion(second, B.p, negate(force), negate(moment))
+        found.append((Exertion(first, B.p, force, moment), on_second))
+    return found
 
 
 def closure_jacobian_dot(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[list[Any]]:

@@ -10,10 +10,11 @@ Inwards: F = m a + U h, N = I wd + w x (I w) + h x a, summed over what the link 
 Gravity is an acceleration of the base, upwards.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..model.chain import Chain
-from ..spatial.frames import Frame
+from ..spatial.frames import Frame, compose
 from ..spatial.functions import Functions
 from ..spatial.inertia import (
     Inertia,
@@ -144,6 +145,59 @@ def exerted(chain: Chain, wrench: Given, link_forces: Given) -> list[tuple[int, 
     return found + [(i, user, force) for i, (user, force) in enumerate(rows)]
 
 
+class Exertion(NamedTuple):
+    """Force and moment that a link exerts at a point; all in the reference frame."""
+
+    link: int  # tree index; -1: the base
+    point: Vector
+    force: Vector
+    moment: Vector = ZERO
+
+
+def reactions(
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions,
+    wrench: Given = None, base_motion: Given = None, link_forces: Given = None,
+    exertions: Sequence[Exertion] = (),
+) -> list[Scalars]:  # fmt: skip
+    """(f, n) that every link gets from the one before, in the frame of its joint, (links, 6).
+
+    The recursion of `newton_euler`, whose torque is the component about or along the joint's axis;
+    `exertions` are what links exert besides.
+    """
+    frames, loads = _loads(chain, x, xd, xdd, fn, wrench, base_motion, link_forces)
+    where = poses(chain, x, fn) if exertions else []
+    for i, place, force, moment in exertions:
+        if i >= 0:
+            R, p = where[i]
+            f, arm = rotate_back(R, force), rotate_back(R, subtract(place, p))
+            F, N = loads[i]
+            loads[i] = add(F, f), add(N, rotate_back(R, moment), cross(arm, f))
+    pairs = carried(chain, frames, loads)[: chain.links]
+    return [_at_joint(chain, i, frames[i], f, n) for i, (f, n) in enumerate(pairs)]
+
+
+def _at_joint(chain: Chain, i: int, motion: Frame, f: Vector, n: Vector) -> Scalars:
+    """(f, n) of canonical joint frame i in the user's frame of the joint."""
+    k, own = _joint_frame(chain, i)
+    if k != i:
+        f, n = rotate(motion.R, f), rotate(motion.R, n)
+        n = add(n, cross(motion.p, f))
+    n = subtract(n, cross(own.p, f))
+    return [*rotate_back(own.R, f), *rotate_back(own.R, n)]
+
+
+def _joint_frame(chain: Chain, i: int) -> tuple[int, Frame]:
+    """The link (-1: the base) that the user's frame of a joint is fixed to, and the frame there."""
+    k = chain.joints[i].parent if chain.frames_before else i
+    return k, chain.base if k < 0 else chain.bodies[k].user
+
+
+def joint_frames(chain: Chain, where: list[Frame]) -> list[Frame]:
+    """The user's frames of the joints in the reference frame: that of `reactions`."""
+    found = [_joint_frame(chain, i) for i in range(chain.links)]
+    return [own if k < 0 else compose(where[k], own) for k, own in found]
+
+
 def newton_euler(
     chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions,
     wrench: Given = None, base_motion: Given = None, link_forces: Given = None,
@@ -152,13 +206,22 @@ def newton_euler(
 
     `wrench` (f, n) is what the tool exerts on the world, `link_forces` the same of every link.
     """
+    frames, loads = _loads(chain, x, xd, xdd, fn, wrench, base_motion, link_forces)
+    return inward(chain, frames, loads)
+
+
+def _loads(
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions,
+    wrench: Given, base_motion: Given, link_forces: Given,
+) -> tuple[list, list]:  # fmt: skip
+    """Joint motions, and the load (force, moment) of every link in its joint frame."""
     frames, links = outward(chain, x, xd, xdd, fn, base_motion)
     bodies = inertias(chain, x)
     loads = [
         wrench_of(inertia, motion, body.moments)
         for inertia, motion, body in zip(bodies, links, chain.bodies, strict=True)
     ]
-    return inward(chain, frames, _pushed(loads, chain, wrench, link_forces))
+    return frames, _pushed(loads, chain, wrench, link_forces)
 
 
 def _pushed(loads: list, chain: Chain, wrench: Given, link_forces: Given) -> list:

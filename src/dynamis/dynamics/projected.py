@@ -14,15 +14,19 @@ from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
+from ..spatial.rotations import rotate_back
 from ..spatial.vectors import Scalars, less, plus
 from . import coriolis as tree
-from . import equation, kinematics
+from . import coupling, elements, equation, kinematics
 from . import regressor as regressors
 from .closed import Rows, mobility
-from .closures import closure_error
+from .closures import closure_error, closure_exertions, ends_of
 from .coordinates import Closed, Free, coordinates
 from .elements import friction
 from .forward_dynamics import pivots_from_tip
+from .instant import Instant
+from .kinematics import poses
+from .newton_euler import reactions
 
 On = Free | Closed | None
 
@@ -145,6 +149,40 @@ def constraint_forces(
     for row, value in zip(mobility(chain).rows, f, strict=True):
         found[row] = value
     return found
+
+
+def joint_reactions(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions, wrench: Any = None,
+    base_motion: Any = None, link_forces: Any = None,
+) -> Rows:  # fmt: skip
+    """(f, n) that the link before every joint exerts on the link behind it, (links, 6).
+
+    Forces of closures and of springs between two points count, in the joints that carry them.
+    """
+    at = Instant(chain, fn, q, qd, qdd, wrench, base_motion, link_forces)
+    exerted = elements.exertions(at)
+    if chain.closures:
+        f = constraint_forces(chain, q, qd, qdd, fn, wrench=wrench, link_forces=link_forces)
+        exerted += [x for pair in closure_exertions(chain, at.poses, f, fn) for x in pair]
+    given = wrench, base_motion, link_forces
+    on, rows = coordinates(chain, q, fn), reactions(chain, at.x, at.xd, at.xdd, fn, *given, exerted)
+    return [on.certain(row, qd, qdd) for row in rows]
+
+
+def closure_reactions(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions, **given: Any
+) -> Rows:
+    """(f, n) that the first link of every closure exerts on the second, (closures, 6).
+
+    At the origin of the second frame, in the axes of the first; rows as of `constraint_forces`.
+    """
+    where = poses(chain, coupling.positions(chain, q), fn)
+    f = constraint_forces(chain, q, qd, qdd, fn, **given)
+    axes = [A.R for A, _ in ends_of(chain, where)]
+    pairs = zip(axes, closure_exertions(chain, where, f, fn), strict=True)
+    rows = [[*rotate_back(R, x.force), *rotate_back(R, x.moment)] for R, (x, _) in pairs]
+    on = coordinates(chain, q, fn)
+    return [on.certain(row, qd, qdd) for row in rows]
 
 
 def regressor(

@@ -251,6 +251,8 @@ class Chain:
     condition: float = 0.0  # of the loops that is computed with, at most
     mobility: Mobility | None = None
     elastic: tuple[Elasticity, ...] = field(default=(), repr=False)  # no kernel depends on it
+    frames_before: bool = False  # frame of a joint: that of the link before it (standard DH), or
+    # that of the link it moves
 
     @property
     def n(self) -> int:
@@ -343,7 +345,8 @@ def chain(
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
     own = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
-    more = {"driven": model.driven, "elastic": _elastic(model, values, fn)}
+    more: dict[str, Any] = {"driven": model.driven, "elastic": _elastic(model, values, fn)}
+    more["frames_before"] = rule.frames_before
     found = Chain(*own, *around, tuple(forces), tuple(loads), **more)
     if not model.closures:
         return found

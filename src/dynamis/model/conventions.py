@@ -25,6 +25,7 @@ class Convention(NamedTuple):
     before: Place
     after: Place
     fields: tuple[str, ...]
+    frames_before: bool = False  # z of the frame before is the joint's axis
 
 
 def _standard_after(link: Link, values: Values, fn: Functions) -> Frame:
@@ -56,7 +57,7 @@ def _nothing(*_: Any) -> Frame:
 DH_FIELDS = ("d", "a", "alpha", "theta", "offset")
 
 CONVENTIONS: Mapping[str, Convention] = {
-    "standard": Convention(_nothing, _standard_after, DH_FIELDS),
+    "standard": Convention(_nothing, _standard_after, DH_FIELDS, frames_before=True),
     "modified": Convention(_modified_before, _nothing, DH_FIELDS),
     "urdf": Convention(
         _urdf_before,

@@ -15,7 +15,7 @@ import numpy as np
 from ..arguments import strict
 from ..compile.arrays import numbers
 from ..dynamics.kinematics import inertias, poses
-from ..dynamics.newton_euler import carried, outward, wrench_of
+from ..dynamics.newton_euler import joint_frames, outward, reactions, wrench_of
 from ..errors import ModelError, OptionError, ShapeError, shown
 from ..model.chain import Chain
 from ..model.closure import refuse_closures
@@ -122,17 +122,16 @@ def free_body(robot: "Robot", link: Any, q: Any, qd: Any, qdd: Any, wrench: Any)
     x, xd, xdd = (
         _finite(value, name, robot.n) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))
     )
-    frames, links = outward(chain, x, xd, xdd, MATH)
+    _, links = outward(chain, x, xd, xdd, MATH)
     bodies, where = inertias(chain, x), poses(chain, x, MATH)
-    own = [wrench_of(body, motion) for body, motion in zip(bodies, links, strict=True)]
     tool = compose(where[chain.tip], chain.tool)
-    given = np.reshape(_finite(wrench, "wrench", 6), (2, 3))
-    push = given @ np.array(tool.R).T  # in base axes
-    own[chain.tip] = _with_wrench(own[chain.tip], given, chain)
+    given = _finite(wrench, "wrench", 6)
+    push = np.reshape(given, (2, 3)) @ np.array(tool.R).T  # in base axes
     T = np.array([matrix(frame) for frame in where])
+    rows = reactions(chain, x, xd, xdd, MATH, given)
     passed = [
-        _about(np.array(pair) @ T[k, :3, :3].T, T[k, :3, 3], _joint_point(robot, chain, T, k))
-        for k, pair in enumerate(carried(chain, frames, own))
+        (np.array(p), *(np.reshape(row, (2, 3)) @ np.array(R).T))
+        for row, (R, p) in zip(rows, joint_frames(chain, where), strict=True)
     ]
     label = i + 1
     point, f, n = passed[i]
@@ -147,13 +146,6 @@ def free_body(robot: "Robot", link: Any, q: Any, qd: Any, qdd: Any, wrench: Any)
     loads += _of_the_mass(chain, bodies[i], links[i], T[i], label)
     frame = np.array(matrix(compose(where[i], chain.bodies[i].user)))
     return FreeBody(robot, i, np.array(x), frame, tuple(loads))
-
-
-def _with_wrench(load: tuple, wrench: np.ndarray, chain: Chain) -> tuple:
-    """Force and moment of the last link with what its tool exerts on the world."""
-    R, p = np.array(chain.tool.R), np.array(chain.tool.p)
-    f, n = wrench @ R.T
-    return tuple(load[0] + f), tuple(load[1] + n + np.cross(p, f))
 
 
 def _refuse(robot: "Robot") -> None:
@@ -178,25 +170,6 @@ def _finite(value: Any, name: str, size: int) -> list[float]:
     if found.shape != (size,) or not np.isfinite(found).all():
         raise ShapeError(f"{name} is {shown(value)}, {expected}")
     return found.tolist()
-
-
-def _joint_point(robot: "Robot", chain: Chain, T: np.ndarray, k: int) -> np.ndarray:
-    """Where f and n of link k act."""
-    parent = chain.joints[k].parent
-    if robot.model.convention != "standard":
-        return T[k, :3, 3]
-    if parent < 0:
-        return np.array(chain.base.p)
-    user = chain.bodies[parent].user
-    return T[parent, :3, :3] @ np.array(user.p) + T[parent, :3, 3]
-
-
-def _about(
-    pair: np.ndarray, origin: np.ndarray, point: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A point, and force and moment about it, from those about an origin."""
-    f, n = pair
-    return point, f, n + np.cross(origin - point, f)
 
 
 def _of_the_mass(chain: Chain, body: Any, motion: Any, T: np.ndarray, label: int) -> list[Load]:

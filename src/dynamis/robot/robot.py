@@ -439,6 +439,25 @@ class Robot:
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "link_forces": link_forces}
         return self._calls("constraint_forces", arguments, options)
 
+    @fast
+    def closure_reactions(
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        wrench: "ArrayLike | None" = None,
+        link_forces: "ArrayLike | None" = None,
+        **options: "Unpack[Options]",
+    ) -> np.ndarray:
+        """Force then moment that holds every closure in a motion, (..., closures, 6), N and N m.
+
+        What the first link exerts on the second at the origin of the second frame, in the axes of
+        the first: `constraint_forces` put together. A condition that others imply carries nothing.
+        """
+        refuse_undriven(self._calls)
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "link_forces": link_forces}
+        return self._calls("closure_reactions", arguments, options)
+
     def assemble(
         self,
         q_active: "ArrayLike",
@@ -586,6 +605,39 @@ class Robot:
 
     def _refuse_singular(self, q: "ArrayLike") -> None:
         self._calls.refuse_singular(q)
+
+    @fast
+    def joint_reactions(
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        wrench: "ArrayLike | None" = None,
+        base_motion: "ArrayLike | None" = None,
+        link_forces: "ArrayLike | None" = None,
+        **options: "Unpack[Options]",
+    ) -> np.ndarray:
+        """Force then moment that carries every joint in a motion, (..., links, 6), N and N m.
+
+        What the link before the joint exerts on the link behind it through bearings, gear and
+        motor, in the frame of the joint: of a standard DH table frame i - 1, whose z is its axis
+        (of a tree that of the link before), of a modified one frame i, of a URDF the frame of the
+        child link; moments are about its origin. A row per link of `link_names`, joints that mimic
+        others too. `wrench`, `base_motion` and `link_forces` are those of `inverse_dynamics`.
+
+        The moment about the axis of a revolute joint, or the force along that of a prismatic one,
+        is the torque of the drive less friction, reflected rotor, torsion springs and own loads,
+        which act within the joint; springs between two points pull at the links. Reflected rotors
+        load no bearing; with rotors="full" they are bodies that do. Of elastic joints q is the link
+        side. Of a mechanism with closures: with the forces of its closures (`closure_reactions`).
+        """
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
+        arguments["link_forces"] = link_forces
+        if self.model.closures:
+            if base_motion is not None:
+                raise OptionError("base_motion is not available for mechanisms with closures")
+            refuse_undriven(self._calls)
+        return self._calls("joint_reactions", arguments, options)
 
     @fast
     def mass_matrix(self, q: "ArrayLike", **options: "Unpack[Options]") -> np.ndarray:

@@ -16,6 +16,7 @@ from ...spatial.functions import Functions
 from ...spatial.vectors import Scalars, plus
 from .. import coupling
 from ..instant import Instant
+from ..newton_euler import Exertion
 from .bodies import BODIES
 from .element import COORDINATES, TREE, Element
 from .friction import FRICTION
@@ -74,6 +75,11 @@ def _sum(at: Instant, chosen: Choice, over: str) -> Scalars | None:
             own = element.torque(at)
             total = own if total is None else plus(total, own)
     return total
+
+
+def exertions(at: Instant) -> list[Exertion]:
+    """Forces that links exert on all elements."""
+    return [x for e in ELEMENTS if e.acts(at.chain) for x in e.exertions(at)]
 
 
 def effect_torques(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Scalars]:

@@ -7,6 +7,7 @@ from ...model.chain import Chain
 from ...model.places import Place
 from ...spatial.vectors import Scalars
 from ..instant import Instant
+from ..newton_euler import Exertion
 
 TREE, COORDINATES = "tree", "coordinates"  # over what the torques of an element are
 
@@ -24,6 +25,10 @@ class Element:
     def torque(self, at: Instant) -> Scalars:
         """Torques that the drives must supply for it."""
         raise NotImplementedError
+
+    def exertions(self, at: Instant) -> Sequence[Exertion]:
+        """Forces that links exert on it; what acts between a joint's two links needs none."""
+        return ()
 
     def columns(self, at: Instant) -> Mapping[Place, Scalars]:
         """d torque / d parameter, by the places of its parameters."""

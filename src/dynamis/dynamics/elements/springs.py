@@ -15,10 +15,11 @@ from ...model.places import Place
 from ...spatial.frames import point
 from ...spatial.functions import MATH, Functions, zero
 from ...spatial.rotations import transpose
-from ...spatial.vectors import Scalars, Vector, cross, dot, inner, subtract
+from ...spatial.vectors import Scalars, Vector, cross, dot, inner, scale, subtract
 from .. import coupling
 from ..instant import Instant
 from ..kinematics import poses
+from ..newton_euler import Exertion
 from .element import TREE, Element, places_of
 
 COINCIDENT = 1e-18  # m^2
@@ -46,11 +47,36 @@ def spring_columns(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list
     where = poses(chain, x, fn) if any(s.joint < 0 for s in chain.springs) else []
     found = []
     for spring in chain.springs:
-        length, slope = _length(chain, spring, where, x, fn)
-        shapes = [*tensions(spring, length, fn)]
-        if len(spring.coefficients) > len(shapes):
-            shapes.append(inner(slope, xd))
+        shapes, slope = _shapes(chain, spring, where, x, xd, fn)
         found.append([[shape * g for g in slope] for shape in shapes])
+    return found
+
+
+def _shapes(
+    chain: Chain, spring: ChainSpring, where: list, x: Scalars, xd: Scalars, fn: Functions
+) -> tuple[list[Any], list[Any]]:
+    """What each coefficient is multiplied by in the tension, and the slope of the length."""
+    length, slope = _length(chain, spring, where, x, fn)
+    shapes = [*tensions(spring, length, fn)]
+    if len(spring.coefficients) > len(shapes):
+        shapes.append(inner(slope, xd))
+    return shapes, slope
+
+
+def spring_exertions(
+    chain: Chain, x: Scalars, xd: Scalars, where: list, fn: Functions
+) -> list[Exertion]:
+    """What links exert on springs between two points: the tension, outwards along the line."""
+    found: list[Exertion] = []
+    for spring in chain.springs:
+        if spring.joint < 0:
+            shapes, _ = _shapes(chain, spring, where, x, xd, fn)
+            first, second = ends(spring, where)
+            along = subtract(second, first)
+            tension = inner(spring.coefficients, shapes)
+            pull = scale(tension / fn.sqrt(dot(along, along)), along)
+            (i, _), (j, _) = spring.ends
+            found += [Exertion(i, first, scale(-1.0, pull)), Exertion(j, second, pull)]
     return found
 
 
@@ -177,6 +203,10 @@ class Springs(Element):
     def torque(self, at: Instant) -> Scalars:
         """F dl/dx of all of them."""
         return spring_tree(at.chain, at.x, at.xd, at.fn)
+
+    def exertions(self, at: Instant) -> Sequence[Exertion]:
+        """Tensions of those between two points; torsion springs act in their joints."""
+        return spring_exertions(at.chain, at.x, at.xd, at.poses, at.fn)
 
     def columns(self, at: Instant) -> Mapping[Place, Scalars]:
         """Those of the coefficients that each is linear in."""
