@@ -30,6 +30,7 @@ from ..logs.log import Log
 from .deviations import correlation_time, smoother
 from .estimate import Estimate, validation
 from .feasible import feasible, links_of, physical
+from .friction.dense_rows import rows_to_fit
 from .information import (
     NEGLIGIBLE,
     Information,
@@ -46,7 +47,7 @@ from .information import (
     weighted,
 )
 from .motion import is_even, lowpass
-from .processing import Processing, Samples, prepare
+from .processing import Processing, Samples
 from .unknowns import BESIDE_ROBOT, Unknowns
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def simulated(
         for log, how in zip(logs, processing, strict=True):
             q, qd, tau = loop.run(unknowns, unknowns.full(x), log)
             same = Log(t=log.t, q=q, tau=tau, qd=None if log.qd is None else qd)
-            found += prepare(same, how, robot=unknowns.robot)[0]
+            found += rows_to_fit(same, how, unknowns.friction, unknowns.robot)[0]
         return found
 
     return motion

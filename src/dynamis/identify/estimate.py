@@ -18,6 +18,7 @@ from ..model.check.finding import Finding
 from ..tables import text_table
 from .elastic.elastic_estimate import ElasticEstimate
 from .feasible import links_of, physical
+from .friction.dense_rows import rows_to_fit
 from .friction.hysteresis import presliding
 from .friction.models import BRISTLE_COLUMNS, SLOW, SPEED
 from .motion import lowpass
@@ -649,7 +650,7 @@ def fitted_rows(estimate: Estimate) -> list[Rows]:
     rest = np.union1d(wanted.of_kind(*BESIDES), np.array(passive, dtype=int))
     found = []
     for log, processing in zip(estimate.logs, estimate.processing, strict=True):
-        for samples in prepare(log, processing, robot=wanted.robot)[0]:
+        for samples in rows_to_fit(log, processing, wanted.friction, wanted.robot)[0]:
             speed = samples.qd[:, samples.columns]
             parts = [
                 (speed[k], tau - Y[..., rest] @ x[rest], tau - Y @ x, weight > 0.0)

@@ -16,7 +16,7 @@ from scipy.signal import butter
 from ..lazy import cached_property
 from ..logs.log import Log
 from .information import completed, joint_weights
-from .processing import DENSE, Processing, Samples, prepare
+from .processing import Processing, Samples, prepare
 from .unknowns import LARGEST_LOAD, LAW_CONSTANTS, RIGID, Unknowns
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ BLOCKS = 12  # of time, each left out once
 ROWS = 3000  # instants that are compared, at least and at most twice as many, where a log has them
 OUT = 0.9  # of a block that is left out: what it alone shows is learnt from the rest of it
 ROUNDS = 3  # of weights of the joints
+DENSE = 80.0  # rows per period of the cut-off before the filter: friction turns within fewer
 RIDGE = 1e-11  # of a column's square: directions that the motion does not show stay small
 ALIKE = 100.0  # rows whose errors count as one
 FAINT = 1e-2  # of what a joint leaves: less differs by chance

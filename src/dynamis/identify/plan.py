@@ -16,6 +16,7 @@ from ..progress import Stage
 from .deviations import Bands, fitted_bands, noise_bias, noise_covariance
 from .estimators import FitProblem, Found, absurd_loads, estimator_named, with_bounds
 from .friction.bristles import bristle_findings, held_bristles, with_bristles
+from .friction.dense_rows import rows_to_fit
 from .friction.models import SLOW, friction_named
 from .information import (
     Information,
@@ -23,7 +24,7 @@ from .information import (
     information,
     weighted,
 )
-from .processing import Processing, Samples, prepare
+from .processing import Processing, Samples
 from .scatter import Widened, by_kind, fitted_scatter, widened
 from .search import Decided, Search
 from .two_step import SlowPart, slow_estimate, total_covariance
@@ -185,9 +186,9 @@ class Plan:
         if processing.dead_zone is None:
             zone = SLOW * model.speed if model.columns else 0.0
             processing = replace(processing, dead_zone=zone)
-        prepared = [prepare(log, processing, robot=self.robot) for log in logs]
-        motions = [samples for found, _ in prepared for samples in found]
         sought = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
+        prepared = [rows_to_fit(log, processing, sought.friction, self.robot) for log in logs]
+        motions = [samples for found, _ in prepared for samples in found]
         slow = (
             slow_estimate(sought, self.slow, self._for_slow(processing)) if self.two_step else None
         )

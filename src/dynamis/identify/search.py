@@ -40,6 +40,8 @@ AS_GOOD = 0.05  # of the least error: of friction models within it the simplest 
 CUTOFF = "cut-off"
 VELOCITIES = "velocities"
 DELAY = "delay of the torque"
+BESIDE_MEMORY = "constants beside memory"
+BY_JOINT = "as logged, mean joint"
 JOINTWISE = f"the least joint by joint within {100 * ALIKE:.0f} % of the least"
 SIMPLEST = f"the fewest unknowns within {100 * AS_GOOD:.0f} % of the least and not surely worse"
 REST = f"without sharp signs, which miss over {100 * AS_GOOD:.0f} % more of the torque as logged"
@@ -379,14 +381,23 @@ class Search:
         """The law with elements that have memory if they help; processing, and what they leave.
 
         A delay hides what turns back sharply, and a low cut-off hides the delay: with memory both
-        are sought once more, and then the radii.
+        are sought once more, then the constants of the law, and then the radii.
         """
         asked = law.open_radii
         plain = without_memory(law) if asked else law
+        rounds = ROUNDS if not asked or plain.is_usual else 0
+        bent: list[tuple[float, FrictionModel]] = []
         law, tried = self._radii(how, plain, rotors, asked)
         if law.has_memory and open_cutoff:
             how = self._cutoff(how, law, rotors, in_time=True)
             how = self._delayed(how, law, rotors).processing
+        if law.has_memory:
+            law, tried = self._radii(how, plain, rotors, asked)
+        for _ in range(rounds):
+            bent = self._beside(how, plain, law, rotors)
+            if not bent or bent[0][1].constants == plain.constants:
+                break
+            plain = bent[0][1]
             law, tried = self._radii(how, plain, rotors, asked)
         if law.has_memory and open_cutoff:
             how = self._refined(how, law, rotors, in_time=True)
@@ -397,6 +408,9 @@ class Search:
         others = tuple((name, x.filtered) for name, x in tried[1:])
         said, error = ", ".join(f"{r:g}" for r in law.radii), tried[0][1].filtered
         self.choices.append(Choice("radii of memory", said, error, others, "filtered"))
+        if len(bent) > 1:
+            (own, least), *rest = ((_constants(x), e) for e, x in bent)
+            self.choices.append(Choice(BESIDE_MEMORY, own, least, tuple(rest), BY_JOINT))
         return how, law, [(str(law), error)]
 
     def _radii(
@@ -428,6 +442,21 @@ class Search:
         others = [(f"{r:g} alone", of((r,), law.columns)) for r in RADII if (r,) != radii]
         others = [("none", without), *((name, x) for name, x in others if x is not None)]
         return law, [(str(law), best), *others]
+
+    def _beside(
+        self, how: Processing, plain: FrictionModel, law: FrictionModel, rotors: bool | None
+    ) -> list[tuple[float, FrictionModel]]:
+        """The plain law with other constants, by what they leave beside the elements of `law`.
+
+        Alone it bends over a wide range of velocities, in place of the elements; beside them that
+        would be too wide, and what it lacks near rest would count as less of small elements. By the
+        torque as logged: a filter hides what happens there.
+        """
+        tried = []
+        for own in plain.variants() if law.has_memory else ():
+            score = self._score(how, replace(law, constants=own.constants), rotors)
+            tried += [] if score is None else [(score.joint, own)]
+        return sorted(tried, key=lambda x: x[0])
 
     def _without_idle(
         self, how: Processing, law: FrictionModel, rotors: bool | None
@@ -548,6 +577,11 @@ def _best_of(sets: Iterable[tuple[float, ...]], score_of: ScoreOf, without: Scor
     """The radii with which the least is left, joint by joint."""
     scored = [(x, radii) for radii in sets if (x := score_of(radii)) is not None]
     return max(scored, key=lambda x: float(x[0].by_joint(without).mean()))
+
+
+def _constants(model: FrictionModel) -> str:
+    """The constants of a law that are tried, in words."""
+    return ", ".join(f"{name} = {model.constants[name]:g}" for name in model.grid)
 
 
 def _moved(radii: Sequence[float]) -> Iterator[tuple[float, ...]]:

@@ -13,7 +13,8 @@ import numpy as np
 from ...errors import worded
 from ...model.schema import UNITS
 from ...robot.deflections import deflections
-from ..processing import Samples, prepare
+from ..processing import Samples
+from .dense_rows import rows_to_fit
 
 if TYPE_CHECKING:
     from ..estimate import Estimate
@@ -141,7 +142,7 @@ def reversals(estimate: "Estimate") -> tuple[Reversals, ...]:
     """Rows about the turns of every logged joint."""
     wanted, rows = estimate.unknowns, []
     for log, processing in zip(estimate.logs, estimate.processing, strict=True):
-        for samples in prepare(log, processing, robot=wanted.robot)[0]:
+        for samples in rows_to_fit(log, processing, wanted.friction, wanted.robot)[0]:
             rows.append(_dense_rows(estimate, replace(samples, every=1)))
     tau, Y, q, weight, pieces = (np.concatenate(x) for x in zip(*rows, strict=True))
     return tuple(

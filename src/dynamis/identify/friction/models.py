@@ -94,6 +94,11 @@ class FrictionModel:
         return {} if self.law is None else LAWS[self.law]
 
     @property
+    def is_usual(self) -> bool:
+        """True where the constants of the law are its usual ones."""
+        return self.constants == self._defaults
+
+    @property
     def speed(self) -> float:
         """The velocity within which friction changes its sign; bristles know no such velocity."""
         if self.law == "lugre":
@@ -211,7 +216,7 @@ _STATIC = {
 def with_memory(model: FrictionModel) -> FrictionModel:
     """The same with elements that stretch before they slip, on whose radii the log decides."""
     name = "memory" if model.name == "smooth" else f"{model.name}-memory"
-    return replace(model, name=name, columns=(*model.columns, "memory"), grid={})
+    return replace(model, name=name, columns=(*model.columns, "memory"))
 
 
 def without_memory(model: FrictionModel) -> FrictionModel:
