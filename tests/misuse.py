@@ -276,6 +276,13 @@ def board_file() -> str:
     return "board.toml"
 
 
+def mesh_file() -> str:
+    """A mesh of a tetrahedron."""
+    faces = "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    Path("body.obj").write_text(f"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n{faces}")
+    return "body.obj"
+
+
 def world_file() -> str:
     """A file of a world."""
     dy.save_world([dy.Plane(), dy.Sphere(radius=0.1, xyz=(2.0, 0.0, 0.0))], "world.toml")
@@ -466,6 +473,9 @@ VALID: dict[str, Callable[[], Any]] = {
     "Board.save.path": lambda: "board.toml",
     "Board.load.path": board_file,
     "load_world.path": world_file,
+    "inertia_of_mesh.file": mesh_file,
+    "inertia_of_mesh.density": lambda: None,
+    "inertia_of_mesh.mass": lambda: 2.0,
     "save_world.path": lambda: "saved.toml",
     "save_world.world": lambda: [dy.Plane()],
     "Board.of_joints.name": lambda: "encoders",

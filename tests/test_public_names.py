@@ -44,6 +44,7 @@ NAMES = [
     "dynamis.identify",
     "dynamis.identify_drive_gains",
     "dynamis.identify_payload",
+    "dynamis.inertia_of_mesh",
     "dynamis.load",
     "dynamis.load_world",
     "dynamis.ray_executor",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .model.formats.worlds import load_world, save_world
     from .realtime.export import export_controller, export_observer
     from .realtime.fmu.export import export_fmu
+    from .robot.bodies.mesh_inertia import inertia_of_mesh
     from .robot.user_function import compile_function as compile
     from .simulation import Run, Sensors, Simulator, simulate
     from .study.scatter import Scatter
@@ -84,6 +85,7 @@ __all__ = [
     "identify",
     "identify_drive_gains",
     "identify_payload",
+    "inertia_of_mesh",
     "interop",
     "load",
     "load_world",
@@ -118,6 +120,7 @@ _LATER = {
     "identify": ("identify.identification", "identify"),
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),
+    "inertia_of_mesh": ("robot.bodies.mesh_inertia", "inertia_of_mesh"),
     "interop": ("interop", None),
     "load_world": ("model.formats.worlds", "load_world"),
     "ray_executor": ("study.workers", "ray_executor"),

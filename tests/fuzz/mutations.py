@@ -11,6 +11,7 @@ from random import Random
 from .grammar.axes import AXES
 from .grammar.csv import CSV
 from .grammar.mat import variable
+from .grammar.meshes import OBJ, STL
 from .grammar.npz import member
 from .grammar.plain import BYTES, MOST, TEXT, Change
 from .grammar.recordings import database, message, rosbag, table
@@ -57,6 +58,8 @@ OWN: dict[str, tuple[Change, ...]] = {
     "league": TOML,
     "board": TOML,
     "world": TOML,
+    "stl": STL,
+    "obj": OBJ,
     "axes": AXES,
     "axes_toml": TOML,
 }

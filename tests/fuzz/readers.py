@@ -13,6 +13,8 @@ from dynamis.errors import did_you_mean
 from dynamis.model.dh.procedure import DH_CONVENTIONS, construct
 from dynamis.model.formats.axes import read_axes
 from dynamis.model.pose import pose
+from dynamis.robot.bodies.meshes import read_triangles
+from dynamis.robot.bodies.simple import around_points
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -53,6 +55,12 @@ def joint_axes(path: Path) -> Any:
     return [construct(found.axes, x, base, tool).chain for x in DH_CONVENTIONS]
 
 
+def mesh(path: Path) -> Any:
+    """A mesh as a body and as simple shapes around it."""
+    around_points(read_triangles(path).reshape(-1, 3))
+    return dy.inertia_of_mesh(path, density=1000.0)
+
+
 READERS = {
     row.name: row
     for row in (
@@ -73,6 +81,8 @@ READERS = {
         Reader("axes_toml", ".toml", joint_axes),
         Reader("board", ".toml", dy.control.Board.load),
         Reader("world", ".toml", dy.load_world),
+        Reader("stl", ".stl", mesh),
+        Reader("obj", ".obj", mesh),
     )
 }
 

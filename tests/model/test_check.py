@@ -467,7 +467,7 @@ def write_stl(path, size, text=False):
 
 SHAPED = """<robot name="arm"><link name="base"/>
 <link name="a"><inertial><origin xyz="0 0 0.2"/><mass value="{mass}"/>
-<inertia ixx="{I}" iyy="{I}" izz="0.001" ixy="0" iyz="0" ixz="0"/></inertial>
+<inertia ixx="{I}" iyy="{I}" izz="{izz}" ixy="0" iyz="0" ixz="0"/></inertial>
 <visual><origin xyz="0 0 0.2"/><geometry>{shape}</geometry></visual></link>
 <link name="b"><inertial><origin xyz="0 0 0.2"/><mass value="2"/>
 <inertia ixx="0.02" iyy="0.02" izz="0.001" ixy="0" iyz="0" ixz="0"/></inertial></link>
@@ -508,20 +508,41 @@ def test_bodies_that_do_not_fit_their_shapes_are_found(tmp_path, shape):
 
 
 def shaped(folder, shape, mass=10.0, I=0.15):
-    (folder / "arm.urdf").write_text(SHAPED.format(shape=shape, mass=mass, I=I))
+    (folder / "arm.urdf").write_text(SHAPED.format(shape=shape, mass=mass, I=I, izz=I / 4.0))
     return dy.load(folder / "arm.urdf")
 
 
 def test_a_radius_of_gyration_beyond_its_shapes_is_found(tmp_path):
     """sqrt(I / m) of no body exceeds the way from its centre of mass to its farthest point."""
     write_stl(tmp_path / "box.stl", (0.1, 0.1, 0.4))
-    text = SHAPED.format(shape='<mesh filename="box.stl"/>', mass=2.0, I=0.05)
-    swapped = text.replace('izz="0.001" ixy="0" iyz="0" ixz="0"/></inertial>\n<vis',
-                           'izz="0.2" ixy="0" iyz="0" ixz="0"/></inertial>\n<vis')  # fmt: skip
-    (tmp_path / "arm.urdf").write_text(swapped)
+    text = SHAPED.format(shape='<mesh filename="box.stl"/>', mass=2.0, I=0.05, izz=0.2)
+    (tmp_path / "arm.urdf").write_text(text)
     (finding,) = [f for f in dy.load(tmp_path / "arm.urdf").check() if "gyration" in f.what]
     assert finding.level == "warning" and finding.where == "link 'a'"
     assert "radius of gyration 0.316 m, and its shapes end 0.212 m" in finding.what
+
+
+def test_a_body_unlike_an_even_one_in_its_shapes_is_noted(tmp_path):
+    """A box of 0.1 x 0.1 x 0.4 m and 10 kg: radii of gyration 0.0408, 0.119, 0.119 m."""
+    write_stl(tmp_path / "box.stl", (0.1, 0.1, 0.4))
+
+    def said(izz, xyz):
+        text = SHAPED.format(shape='<mesh filename="box.stl"/>', mass=10.0, I=0.1417, izz=izz)
+        (tmp_path / "arm.urdf").write_text(text.replace("0 0 0.2", xyz, 1))
+        found = dy.load(tmp_path / "arm.urdf").check()
+        return [f.what for f in found if "shapes" in f.what and f.where == "link 'a'"]
+
+    middle = "0 0 0.2"
+    assert said(0.0167, middle) == []
+    (what,) = said(0.0035, middle)
+    assert what == (
+        "has radii of gyration 0.0187 0.119 0.119 m; filled evenly its shapes have "
+        "0.0408 0.119 0.119 m"
+    )
+    (what,) = said(0.0167, "0 0 0.35")
+    assert what.startswith(
+        "has its centre of mass 0.15 m from the middle of its shapes, (0, 0, 0.2)"
+    )
 
 
 WILD = [

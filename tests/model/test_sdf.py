@@ -234,3 +234,48 @@ def test_names_of_an_sdf_are_text_like_any_other(tmp_path):
     path = tmp_path / "arm.sdf"
     path.write_bytes(sdf(text))
     assert load_model(path).link_names == ("a; import os",)
+
+
+SHAPED = (
+    link("base", body=BODY + "<visual name='v'><geometry><box><size>1 2 3</size></box></geometry>"
+         "</visual>")
+    + HELD
+    + link("a", "0.1 0.2 0.3 0.4 0.5 0.6", body=BODY + "".join((
+        "<collision name='c1'><pose>0.1 0 0.2 0.3 0 0</pose><geometry><cylinder><radius>0.1"
+        "</radius><length>0.4</length></cylinder></geometry></collision>",
+        "<collision name='c2'><pose relative_to='base'>1 2 3 0 0 0</pose><geometry><sphere>"
+        "<radius>0.2</radius></sphere></geometry></collision>",
+        "<visual name='c3'><geometry><mesh><uri>meshes/a.stl</uri><scale>2 2 2</scale></mesh>"
+        "</geometry></visual>",
+        "<visual name='c4'><geometry><capsule><radius>0.1</radius><length>0.6</length></capsule>"
+        "</geometry></visual>",
+        "<visual name='c5'><geometry><plane/></geometry></visual>",
+        "<visual name='c6'><geometry><sphere><radius>-1</radius></sphere></geometry></visual>",
+    )))
+    + joint("j1", "base", "a", more="<pose>0.05 0 0 0 0 0.7</pose>")
+)  # fmt: skip
+
+
+def test_shapes_stay_where_they_are(tmp_path):
+    """Also of a link that is moved to its joint, whose pose is its own."""
+    path = tmp_path / "arm.sdf"
+    path.write_bytes(sdf(SHAPED))
+    found = load_model(path)
+    kinds = [(x.kind, x.link, x.use) for x in found.geometry]
+    assert kinds == [
+        ("box", "base", ("visual",)),
+        ("cylinder", "a", ("collision",)),
+        ("sphere", "a", ("collision",)),
+        ("mesh", "a", ("visual",)),
+        ("capsule", "a", ("visual",)),
+    ]
+    box, cylinder, ball, mesh, capsule = found.geometry
+    assert box.size == (1.0, 2.0, 3.0) and (cylinder.radius, cylinder.length) == (0.1, 0.4)
+    assert mesh.file == "meshes/a.stl" and mesh.scale == (2.0, 2.0, 2.0)
+    assert mesh.source is not None and mesh.source.folder == tmp_path
+    assert (capsule.from_, capsule.to) == ((0.0, 0.0, -0.3), (0.0, 0.0, 0.3))
+    own = spatial("0.1 0.2 0.3 0.4 0.5 0.6")
+    at_joint = compose(own, spatial("0.05 0 0 0 0 0.7"))
+    near(compose(at_joint, cylinder.placement({})), compose(own, spatial("0.1 0 0.2 0.3 0 0")))
+    near(compose(at_joint, mesh.placement({})), own)
+    near(compose(at_joint, ball.placement({})), spatial("1 2 3 0 0 0"))

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import dynamis as dy
+
 trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
 
 URDF = """<robot name="two"><material name="blue"><color rgba="0 0 1 1"/></material>
@@ -19,6 +21,10 @@ URDF = """<robot name="two"><material name="blue"><color rgba="0 0 1 1"/></mater
 <joint name="end" type="fixed"><parent link="upper"/><child link="hand"/>
 <origin xyz="0.5 0 0"/></joint>
 </robot>"""
+
+
+JOINT = """<link name="a"/><joint name="j" type="revolute"><parent link="base"/><child link="a"/>
+<axis xyz="0 0 1"/><limit lower="-1" upper="2" effort="10" velocity="3"/></joint>"""
 
 
 class Node:
@@ -66,18 +72,17 @@ def test_names_of_meshes(package):
 
 
 def test_visuals_follow_their_links_also_behind_fixed_joints(package):
-    import dynamis as dy
-    from dynamis.studio.scene.meshes import GREY, read_visuals
+    from dynamis.studio.scene.meshes import GREY, visuals_of
     from dynamis.studio.scene.view import RobotVisuals
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="package://arm/meshes/upper.stl"))
-    visuals = read_visuals(path)
-    assert [v.link for v in visuals] == ["base", "upper", "hand", "hand"]
+    robot, q = dy.load(path), [0.7]
+    visuals = visuals_of(robot)
+    assert [v.on for v in visuals] == ["base", "upper", "hand", "hand"]
     assert [v.colour for v in visuals] == [GREY, (0, 0, 255), (255, 128, 0), GREY]
     assert np.allclose(visuals[1].mesh.extents, (0.1, 0.1, 0.4))
-    robot, q = dy.load(path), [0.7]
-    body = RobotVisuals(Scene(), robot, visuals, "/arm")
+    body = RobotVisuals(Scene(), visuals, "/arm")
     body.move(robot.frames(q))
     places = [node.position for node in body._nodes]
     upper = robot.fk(q, link="upper")
@@ -94,25 +99,66 @@ def test_visuals_follow_their_links_also_behind_fixed_joints(package):
     assert np.isclose(corners[..., 2].min(), -0.1)  # the base, half as high
 
 
-def test_another_description_of_the_robot_has_no_bodies(package):
-    import dynamis as dy
-    from dynamis.studio.scene.meshes import read_visuals
-    from dynamis.studio.scene.view import RobotVisuals
+VARIED = {
+    "payload": lambda a: a.with_payload(1.0),
+    "link": lambda a: a.with_link("upper", mass=2.0),
+    "name": lambda a: a.with_link("upper", name="arm"),
+    "modified DH": lambda a: a.to_dh("modified"),
+}
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_an_edited_arm_keeps_its_bodies(package, name):
+    """In the same places, and read from the file once."""
+    from dynamis.studio.scene import meshes
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="../meshes/upper.stl"))
-    visuals = read_visuals(path)
-    assert RobotVisuals(Scene(), dy.load(path), visuals, "/arm")
-    assert not RobotVisuals(Scene(), dy.load(path).to_dh("standard"), visuals, "/arm")
-    assert not RobotVisuals(Scene(), dy.load("puma560"), visuals, "/arm")
-    (package / "urdf/no.urdf").write_text("<robot")
-    assert read_visuals(package / "urdf/no.urdf") == ()
+    robot = dy.load(path).with_link("upper", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    before, read = meshes.visuals_of(robot), meshes._read.cache_info().misses
+    other = VARIED[name](robot)
+    after = meshes.visuals_of(other)
+    assert meshes._read.cache_info().misses == read
+    assert len(after) == len(before) == 4
+    q = [0.6]
+    for one, two in zip(before, after, strict=True):
+        places = [x.frames(q)[v.row] @ v.T for x, v in ((robot, one), (other, two))]
+        assert np.abs(places[1] - places[0]).max() < 1e-9 and one.colour == two.colour
+    assert meshes.visuals_of(dy.load("puma560")) == ()
+
+
+def test_shapes_of_every_kind_and_of_collision_alone():
+    from dataclasses import replace
+
+    from dynamis.studio.scene.meshes import visuals_of
+
+    arm = dy.load("puma560")
+    shapes = (
+        dy.Geometry(kind="capsule", link="link2", from_=(0.1, 0, 0), to=(0.4, 0, 0), radius=0.05),
+        dy.Geometry(kind="sphere", link="link3", radius=0.1, use="collision"),
+    )
+    drawn = visuals_of(dy.Robot(replace(arm.model, geometry=shapes)))
+    assert len(drawn) == 1
+    corners = drawn[0].mesh.bounds @ np.eye(3)
+    np.testing.assert_allclose(corners, [(0.05, -0.05, -0.05), (0.45, 0.05, 0.05)], atol=1e-3)
+    only = tuple(replace(x, use="collision") for x in shapes)
+    assert len(visuals_of(dy.Robot(replace(arm.model, geometry=only)))) == 2
+
+
+def test_files_of_an_upload_are_not_looked_for(package, monkeypatch):
+    from dynamis.studio.scene.meshes import visuals_of
+    from dynamis.studio.server.uploads import uploaded_robot
+
+    monkeypatch.chdir(package / "urdf")
+    text = URDF.format(mesh="../meshes/upper.stl").encode()
+    drawn = visuals_of(uploaded_robot("two.urdf", text))
+    assert [v.on for v in drawn] == ["base", "hand", "hand"] and len(drawn.skipped) == 2
 
 
 @pytest.mark.parametrize("suffix", [".stl", ".obj", ".glb", ".dae", ".ply", ".off"])
 def test_every_kind_of_mesh_is_drawn_however_long(suffix, tmp_path):
     from dynamis.model.formats.packages import MESHES
-    from dynamis.studio.scene.meshes import read_visuals
+    from dynamis.studio.scene.meshes import visuals_of
 
     ball = trimesh.creation.icosphere(subdivisions=4, radius=0.2)
     mesh = tmp_path / f"ball{suffix}"
@@ -123,22 +169,23 @@ def test_every_kind_of_mesh_is_drawn_however_long(suffix, tmp_path):
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(
         f'''<robot name="arm"><link name="base"><visual><geometry>
-<mesh filename="{mesh.name}"/></geometry></visual></link></robot>'''
+<mesh filename="{mesh.name}"/></geometry></visual></link>{JOINT}</robot>'''
     )
-    (drawn,) = read_visuals(urdf)
+    robot = dy.load(urdf)
+    (drawn,) = visuals_of(robot)
     assert np.allclose(drawn.mesh.extents, 0.4, atol=1e-3)
-    assert read_visuals(urdf).skipped == ()
+    assert visuals_of(robot).skipped == ()
 
 
 def test_what_is_too_large_or_not_there_is_said(package, monkeypatch):
-    from dynamis.studio.scene.meshes import read_visuals
+    from dynamis.studio.scene.meshes import visuals_of
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="package://arm/meshes/upper.stl"))
-    assert [text.split(":")[0] for text in read_visuals(path).skipped] == ["hand", "hand"]
-    assert "'not/there.stl' is not there" in read_visuals(path).skipped[0]
+    assert [text.split(":")[0] for text in visuals_of(dy.load(path)).skipped] == ["hand"]
+    assert "'not/there.stl' is not there" in visuals_of(dy.load(path)).skipped[0]
     monkeypatch.setattr("dynamis.studio.scene.meshes.LARGEST_FILE", 100)
-    assert read_visuals(path).skipped[0].startswith("upper: upper.stl has more than")
+    assert visuals_of(dy.load(path)).skipped[0].startswith("upper: upper.stl has more than")
 
 
 @pytest.mark.parametrize(
@@ -157,10 +204,10 @@ def test_a_damaged_mesh_is_left_out(name, content, tmp_path, caplog):
         f'''<robot name="arm"><link name="base">
 <visual><geometry><mesh filename="{name}"/></geometry></visual>
 <visual><geometry><box size="1 -1 1"/></geometry></visual>
-<visual><geometry><sphere radius="0.1"/></geometry></visual></link></robot>'''
+<visual><geometry><sphere radius="0.1"/></geometry></visual></link>{JOINT}</robot>'''
     )
     with caplog.at_level("WARNING"):
-        from dynamis.studio.scene.meshes import read_visuals
+        from dynamis.studio.scene.meshes import visuals_of
 
-        assert len(read_visuals(urdf)) == 1
-    assert "2 of 3 visuals" in caplog.text
+        assert len(visuals_of(dy.load(urdf))) == 1
+    assert "1 of 2 visuals" in caplog.text

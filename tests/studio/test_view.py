@@ -115,7 +115,6 @@ def test_the_camera_follows_the_shape_of_the_page_until_it_is_moved(tab):
 def test_meshes_above_a_megabyte_are_drawn(tab, tmp_path):
     trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
     import dynamis as dy
-    from dynamis.studio.scene.meshes import read_visuals
 
     visuals = ""
     for k, suffix in enumerate((".stl", ".obj", ".dae")):
@@ -135,7 +134,7 @@ def test_meshes_above_a_megabyte_are_drawn(tab, tmp_path):
 <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0 1"/>
 <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
     )
-    tab.session.change_robot(dy.load(path), read_visuals(path))
+    tab.session.change_robot(dy.load(path))
     assert tab.session.view.arm.body
 
     def seen():

@@ -9,9 +9,11 @@ import numpy as np
 from ..arguments import flag, positive, whole
 from ..compile.arrays import as_batch, batch_shape, finite
 from ..errors import ShapeError, counted
+from ..robot.distance import collision_pairs
 from ..tables import html_table, rest
 from .batch import POLISH, PoseSolutions, form_of, solve_poses
 from .closed_form import ClosedForm
+from .collisions import clear_pose_solutions, clear_solutions
 from .geometry import arm_size, in_order, outside
 from .platform import PlatformSolver, solve_platform
 from .search import (
@@ -90,6 +92,7 @@ def solve(
     starts: int | None = None,
     seed: int = 0,
     q0: Any = None,
+    world: Any = None,
 ) -> Solutions | PoseSolutions:
     """Every distinct q with |error| < tolerance, metres and radians taken together.
 
@@ -97,8 +100,10 @@ def solve(
     them by whole turns. With `q0` those nearest to it come first. `starts` and `seed` are those of
     the search, used where no closed form is; unasked it has more starts for one pose than for each
     of many. Of a closed mechanism the limits of its passive joints always count, unless `limits` is
-    False.
+    False. With a `world`, [] too, only what collides neither with it nor with the arm itself.
     """
+    if world is not None:
+        collision_pairs(robot, world)  # what has no shapes is said before anything is computed
     if not robot.model.closures:
         flag(limits := False if limits is None else limits, "limits")
     positive(tolerance, "tolerance")
@@ -112,13 +117,26 @@ def solve(
     if robot.model.closures:
         counted = "passive" if limits is None else limits
         solver = PlatformSolver(robot, mask, counted, tolerance, starts, seed)
-        return _platform(solver, T, many, shape, near)
+        return _clear(robot, _platform(solver, T, many, shape, near), world, many, mask)
     if many is not None:
         problem = IkProblem(robot, Target(many.reshape(-1, 4, 4), mask), size)
         bounds = robot.limits if limits else None
-        return solve_poses(problem, shape, bounds, near, tolerance, starts, seed)
+        rows = solve_poses(problem, shape, bounds, near, tolerance, starts, seed)
+        return _clear(robot, rows, world, many, mask)
     problem = IkProblem(robot, target(T, mask), size)
-    return _Solver(problem, bool(limits)).run(tolerance, starts or STARTS, seed, near)
+    one = _Solver(problem, bool(limits)).run(tolerance, starts or STARTS, seed, near)
+    return _clear(robot, one, world, None, mask)
+
+
+def _clear(
+    robot: "Robot", found: Solutions | PoseSolutions, world: Any, many: Any, mask: np.ndarray
+) -> Solutions | PoseSolutions:
+    """Solutions that do not collide, where a world is given."""
+    if world is None:
+        return found
+    if isinstance(found, Solutions):
+        return clear_solutions(robot, found, world)
+    return clear_pose_solutions(robot, found, world, Target(many, mask))
 
 
 def _platform(

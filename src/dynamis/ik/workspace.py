@@ -14,6 +14,7 @@ from ..model.schema import UNITS
 from ..progress import stage
 from ..robot.preflight import random_positions
 from .assemble import counted_limits, problem_of
+from .collisions import clear
 from .geometry import JointSpace, outside
 from .platform import plan
 from .search import descend
@@ -71,13 +72,15 @@ def workspace(
     extent: Any = None,
     task: Any = None,
     limits: bool = True,
+    world: Any = None,
 ) -> Workspace:
     """Where the tool can be in a plane, by inverse kinematics over a grid.
 
     `at` (m) places the plane along its third axis (default: through the tool in the configuration
     "home", "ready" or the first). Of all solutions of a point the best conditioned counts; with
     `q0` only those that can be followed from there point by point: its working mode. Tasks that
-    prescribe an orientation keep that of q0. `extent` is ((x0, x1), (y0, y1)) in metres.
+    prescribe an orientation keep that of q0. With a `world` ([]: the arm alone) only positions
+    count that do not collide. `extent` is ((x0, x1), (y0, y1)) in metres.
     """
     flag(limits, "limits")
     whole(points, "points", 2, MOST_POINTS)
@@ -89,7 +92,7 @@ def workspace(
     follow = q0 is not None or (
         bool(robot.model.closures) and plan(robot, Target(np.eye(4), mask)) is None
     )
-    grid = _Grid(robot, name, height, T, mask, limits, start, follow)
+    grid = _Grid(robot, name, height, T, mask, limits, start, follow, world)
     with stage(f"scanning the workspace of {robot.name}"):
         x, y = _extent(grid, robot, extent, points)
         q = grid.scan(x, y)
@@ -100,6 +103,7 @@ def workspace(
         serial[there], parallel[there] = found.serial, found.parallel
         sides[there] = _sides(robot, q[there], mask)
     fixed = (*_held(robot, q[there]), *_kept(mask), *([] if limits else ["no joint limits"]))
+    fixed += () if world is None else ("no collisions",)
     return Workspace(name, height, x, y, q, serial, parallel, sides, follow, fixed)
 
 
@@ -183,6 +187,7 @@ class _Grid:
     limits: bool
     start: np.ndarray
     follow: bool
+    world: Any = None
 
     @property
     def _counted(self) -> bool | str:
@@ -199,7 +204,7 @@ class _Grid:
 
     def _best(self, poses: np.ndarray) -> np.ndarray:
         task = self.mask.astype(float).tolist()
-        solved: Any = self.robot.ik(poses, task, limits=self._counted)
+        solved: Any = self.robot.ik(poses, task, limits=self._counted, world=self.world)
         found = solved.solutions
         if found.shape[-2] == 0:
             return np.full((*poses.shape[:2], self.robot.n), np.nan)
@@ -234,6 +239,8 @@ class _Grid:
         moved, space = descend(problem, start, STEPS), JointSpace.of(self.robot, problem.size)
         ok = (problem.residuals(moved) < FOLLOWS) & (space.distance(moved, start) < leap)
         ok &= ~outside(space.into_limits(moved, bounds), bounds).any(axis=1)
+        if self.world is not None:
+            ok[ok] = clear(self.robot, moved[ok], self.world)
         _, once = np.unique(cells[ok], axis=0, return_index=True)
         cells, moved = cells[ok][once], moved[ok][once]
         q[tuple(cells.T)] = moved

@@ -42,12 +42,21 @@ SOLIDS = ("sphere", "capsule", "box")  # whose distances are computed here
 
 
 class Source:
-    """Where a shape was read: the folder that `file` is seen from, and its element of a URDF."""
+    """Where a shape was read: the folder that `file` is seen from, and its element of a URDF.
 
-    __slots__ = ("element", "folder")
+    `colour` are three bytes; of a `closed` source, an upload, no file is opened.
+    """
 
-    def __init__(self, folder: Path | None = None, element: "Element | None" = None) -> None:
-        self.folder, self.element = folder, element
+    __slots__ = ("closed", "colour", "element", "folder")
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        element: "Element | None" = None,
+        colour: tuple[int, int, int] | None = None,
+        closed: bool = False,
+    ) -> None:
+        self.folder, self.element, self.colour, self.closed = folder, element, colour, closed
 
 
 @strict

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from ..arguments import checked
 from ..errors import OptionError, shown
 from ..ik.workspace import PLANES, Workspace, workspace
+from ..model.world import World
 from ..robot import Robot
 from .figure import INK, SOFT, Picture, check_save, plain, save
 
@@ -40,17 +41,18 @@ def plot_workspace(
     extent: Sequence[Sequence[float]] | np.ndarray | None = None,
     task: "Task" = None,
     limits: bool = True,
+    world: World = None,
 ) -> Figure:
     """A map of where the tool can be in a plane; colours from singular (0) to isotropic (1).
 
     The title says what is fixed: joints that have one value everywhere, the tool's orientation.
     Options are those of `dynamis.ik.workspace.workspace`: plane, at, q0, points, extent, task,
-    limits. With `q0` curves of singular positions are drawn by kind.
+    limits, world. With `q0` curves of singular positions are drawn by kind.
     """
     check_save(path)
     if ax is not None and (not isinstance(ax, Axes) or ax.name == "3d"):
         raise OptionError(f"ax is {shown(ax)}, expected flat matplotlib axes or None")
-    found = workspace(robot, plane, at, q0, points, extent, task, limits)
+    found = workspace(robot, plane, at, q0, points, extent, task, limits, world)
     figure: Any = Picture(figsize=(6.8, 5.8), layout="constrained") if ax is None else ax.figure
     axes = figure.add_subplot() if ax is None else ax
     _draw(figure, axes, found)

@@ -22,6 +22,9 @@ THICKNESS = 0.1  # of the arm's reach
 # kg/m^3; links of real arms have 290 to 6700 in the volumes of their meshes
 HEAVIEST = 23_000.0  # osmium has 22 600
 LIGHTEST = 50.0
+# next to an even density: links of carefully described arms are within 0.4 and 1.45
+FARTHEST_CENTRE = 0.6  # of half the diagonal of the shapes
+WIDER = 2.0  # of a radius of gyration
 FILLED = 0.2  # of its box; a mesh that seems to have less may have faces turned inside out
 
 
@@ -37,7 +40,8 @@ def check_bodies(robot: "Robot") -> list[Finding]:
         _, c, S = to_com(transformed(robot.chain.bodies[i].user, body))  # in its joint's frame
         k = math.sqrt(max(_moment(robot, i, S), 0.0) / body.m)
         if shape is not None:
-            found += _beyond_shapes(where, k, body, shape) + _density(where, body.m, shape)
+            beyond = _beyond_shapes(where, k, body, shape)
+            found += (beyond or _beside_even(where, body, shape)) + _density(where, body.m, shape)
         elif not robot.model.closures and k <= GYRATION * x.reach < math.inf:  # beyond: said
             size = max(_size(robot, i, c, x), THICKNESS * x.reach)
             found += _beyond_joints(where, k) if k > BEYOND_JOINTS * size else []
@@ -84,6 +88,29 @@ def _beyond_joints(where: str, k: float) -> list[Finding]:
     what = f"has radius of gyration {k:.2g} m, far more than the size by the joints: a placeholder?"
     remedy = "compare with the inertia of a body of the link's size: m (width^2 + length^2) / 12"
     return [Finding("note", where, what, remedy)]
+
+
+def _beside_even(where: str, body: Inertia, shape: Shape) -> list[Finding]:
+    """Next to a body of even density in its shapes: what is off by more than any link known."""
+    even = shape.body
+    if even is None or even.m < FILLED * shape.box:
+        return []
+    (m, c, I), (volume, middle, J) = to_com(body), to_com(even)
+    found, remedy = [], "compare with dy.inertia_of_mesh(file, mass=...) of its mesh"
+    size, away = 0.5 * float(np.linalg.norm(np.ptp(shape.points, axis=0))), math.dist(c, middle)
+    if away > FARTHEST_CENTRE * size:
+        place = ", ".join(f"{x:.3g}" for x in middle)
+        what = f"has its centre of mass {away:.3g} m from the middle of its shapes, ({place})"
+        found.append(Finding("note", where, what, remedy))
+    own, of_even = (
+        [math.sqrt(max(x, 0.0) / y) for x in eigenvalues(S)] for S, y in ((I, m), (J, volume))
+    )
+    ratios = [x / y for x, y in zip(own, of_even, strict=True) if y > 0.0]
+    if ratios and not (min(ratios) >= 1.0 / WIDER and max(ratios) <= WIDER):
+        radii, even_radii = (" ".join(f"{x:.3g}" for x in row) for row in (own, of_even))
+        what = f"has radii of gyration {radii} m; filled evenly its shapes have {even_radii} m"
+        found.append(Finding("note", where, what, remedy))
+    return found
 
 
 def _density(where: str, m: float, shape: Shape) -> list[Finding]:

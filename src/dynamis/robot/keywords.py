@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike
 
+    from ..model.world import World
+
 Quantity = float | str | Expression  # 1.5, "pi/2", "90 deg" or a symbol
 Quantities = Sequence[Quantity] | np.ndarray
 Method = str | np.ndarray  # a word; arrays are refused, but f(*states) must not look like an error
@@ -86,6 +88,7 @@ class IkOptions(TypedDict, total=False):
     starts: int | None
     seed: int
     q0: "ArrayLike | None"
+    world: "World"
 
 
 class ModelFields(TypedDict, total=False):

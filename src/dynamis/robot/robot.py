@@ -1177,13 +1177,16 @@ class Robot:
         starts: int | None = None,
         seed: int = 0,
         q0: "ArrayLike | None" = None,
+        world: "World" = None,
     ) -> "Solutions | PoseSolutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
 
         `task` is "pose" (default for n >= 6), "position" (default for n < 6) or a mask of six;
         `limits=True` keeps only solutions within the joint limits; `q0=` puts those nearest to it
-        first. Of many poses (..., 4, 4) it gives the first solution of each: .q (..., n), .found
-        (...,), .residual (...,), and every one in .solutions (..., k, n), NaN behind the last.
+        first; `world=` keeps those that collide neither with it nor with the arm itself ([]: with
+        the arm alone). Of many poses (..., 4, 4) it gives the first solution of each: .q (..., n),
+        .found (...,), .residual (...,), and every one in .solutions (..., k, n), NaN behind the
+        last.
 
         Of a mechanism with closures: every working mode. The default of `task` goes by `dof`, and
         limits of passive joints count unless `limits=False`. A type checker takes an array whose
@@ -1192,7 +1195,7 @@ class Robot:
         from ..ik.solve import solve
 
         options: Any = {"limits": limits, "tolerance": tolerance, "starts": starts, "seed": seed}
-        return solve(self, T, task, q0=q0, **options)
+        return solve(self, T, task, q0=q0, world=world, **options)
 
     @checked
     def distance(self, q: "ArrayLike", world: "World" = None) -> np.ndarray:
@@ -1269,18 +1272,20 @@ class Robot:
         extent: "Sequence[Sequence[float]] | np.ndarray | None" = None,
         task: "Task" = None,
         limits: bool = True,
+        world: "World" = None,
     ) -> "Figure":
         """A map of where the tool can be in a plane, coloured by conditioning.
 
         `plane` ("xy", "xz", "yz"), `at` (m, along the third axis), `points` along the longer side,
         `extent` ((x0, x1), (y0, y1)), `task`, `limits` (default True). Of all solutions of a point
-        the best conditioned counts; with `q0` its working mode alone, with singular curves.
+        the best conditioned counts; with `q0` its working mode alone, with singular curves; with
+        `world` ([]: the arm itself) only those that do not collide.
         """
         from ..plots.workspace_plot import plot_workspace
 
         return plot_workspace(
             self, path, ax, plane=plane, at=at, q0=q0, points=points, extent=extent, task=task,
-            limits=limits,
+            limits=limits, world=world,
         )  # fmt: skip
 
     # -- variations: every one returns a new Robot --------------------------------------------

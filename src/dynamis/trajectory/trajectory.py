@@ -11,6 +11,8 @@ from ..compile.arrays import NUMPY, numbers
 from ..errors import OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..model.check.finding import Finding, Numbers
+from ..model.world import World
+from ..robot.distance import collision_pairs
 from ..spatial.functions import MATH, Functions
 
 if TYPE_CHECKING:
@@ -135,17 +137,22 @@ class Trajectory(ABC):
         return Sampled(t, *self(t))
 
     @checked
-    def check(self, robot: "Robot", dt: float | None = None) -> list[Finding]:
+    def check(
+        self, robot: "Robot", dt: float | None = None, *, world: World = None
+    ) -> list[Finding]:
         """Violations of position, velocity_limit and effort_limit: joint, time and value.
 
         Looks every dt (a thousandth of the duration unless given) and at the knots. The trajectory
-        of a closed mechanism moves its drives: the other joints follow from its home.
+        of a closed mechanism moves its drives: the other joints follow from its home. With a
+        `world` ([]: the arm alone) also every pair of bodies that collide.
         """
-        found, past = self._checked(robot, dt)
+        found, past = self._checked(robot, dt, world)
         return found + [x.finding(robot) for x in past]
 
-    def _checked(self, robot: "Robot", dt: float | None) -> "tuple[list[Finding], list[Beyond]]":
-        """What keeps a closed mechanism from following, and what passes limits."""
+    def _checked(
+        self, robot: "Robot", dt: float | None, world: Any = None
+    ) -> "tuple[list[Finding], list[Beyond]]":
+        """What keeps a closed mechanism from following or collides, and what passes limits."""
         fitting(self, robot)
         even = np.linspace(0.0, self.duration, LOOKS) if dt is None else self.sample(dt).t
         t = np.union1d(even, self.knots)
@@ -154,6 +161,8 @@ class Trajectory(ABC):
         t, state = t[there], State(*(x[there] for x in state))
         if not len(t):
             return found, []
+        if world is not None:
+            found += _collisions(robot, t, state.q, world)
         speed, effort = bounds(robot)
         every = range(robot.n)
         past = [*beyond(t, state.q, robot.limits, "position", every)]
@@ -224,6 +233,19 @@ def _followed(robot: "Robot", t: np.ndarray, drives: State) -> tuple[State, list
         name = f"joint {robot.joint_names[robot.driven[k]]!r}"
         found.append(Finding("error", name, what, "take it from robot.independent's joints"))
     return state, found
+
+
+def _collisions(robot: "Robot", t: np.ndarray, q: np.ndarray, world: Any) -> list[Finding]:
+    """Every pair of bodies that overlap, with the first time and the deepest."""
+    pairs = collision_pairs(robot, world)
+    apart, found = pairs.distances(q), []
+    for k in np.flatnonzero((apart < 0.0).any(axis=0)):
+        first, worst = int(np.argmax(apart[:, k] < 0.0)), int(apart[:, k].argmin())
+        a, b = pairs.names[k]
+        deepest = f"{-apart[worst, k]:.3g} m at t = {t[worst]:.6g} s"
+        what = f"{a!r} and {b!r} collide from t = {t[first]:.6g} s; at most {deepest}"
+        found.append(Finding("error", "collision", what, "take another path"))
+    return found
 
 
 # A path and the timing along it.

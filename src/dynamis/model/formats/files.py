@@ -112,13 +112,13 @@ def model_from_xml(
 
         with nullcontext() if path else located(where):
             return from_mjcf(path or data, tip, lock).model
+    folder = path.absolute().parent if path else folder
     if root == "sdf":
         from .sdf import model_from_sdf
 
-        return model_from_sdf(data, where, tip, lock)
+        return model_from_sdf(data, where, tip, lock, folder)
     from .urdf import model_from_urdf
 
-    folder = path.absolute().parent if path else folder
     return model_from_urdf(data, where, tip, lock, folder)
 
 

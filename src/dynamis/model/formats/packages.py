@@ -117,5 +117,7 @@ def mesh_file(name: str, urdf: Path) -> Path | None:
 
 def file_of(shape: Any) -> Path | None:
     """The file of a mesh or hull (a `Geometry`), seen from its source or the current folder."""
+    if getattr(shape.source, "closed", False):
+        return None
     folder = getattr(shape.source, "folder", None) or Path.cwd()
     return mesh_file(shape.file, folder / "robot.urdf")

@@ -1,8 +1,7 @@
 """Robots in SDF files (http://sdformat.org/spec), read as a URDF is: fixed joints merged.
 
 An SDF gives the pose of every link in its model and of every joint in its child link, or relative
-to any other frame it names. Visuals, collisions, sensors and plugins are ignored; no file that an
-SDF names is opened.
+to any other frame it names. Sensors and plugins are ignored; no file that an SDF names is opened.
 """
 
 import math
@@ -14,12 +13,13 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from ...arguments import one_of
-from ...errors import FileError, ModelError, counted, did_you_mean
+from ...errors import DynamisError, FileError, ModelError, counted, did_you_mean
 from ...spatial.frames import Frame, compose, from_xyz_rpy, inverse
 from ...spatial.inertia import turned_entries
 from ...spatial.rotations import rotate, rotate_back, rotation_from_quaternion
 from ...spatial.vectors import Vector
 from ..check.finding import Finding
+from ..geometry import USES, Geometry, Source
 from ..model import Model, refuse_twice
 from ..pose import pose
 from ..spring import Spring
@@ -32,13 +32,21 @@ EXPECTED = "an SDF: <sdf> with a <model>"
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
 REFUSED = ("ball", "universal", "screw", "gearbox", "revolute2")
 MODEL, WORLD = "__model__", "world"
+SHAPES = {  # elements of a <geometry>, by what they hold
+    "box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"), "mesh": (),
+}  # fmt: skip
 UNLIMITED = 1e15  # SDF writes 1e16 where there is no limit
 VERSION = re.compile(r"1\.\d{1,3}")
 TRUE = ("true", "1")
 
 
 def model_from_sdf(
-    data: bytes, where: str = "SDF", tip: str | None = None, lock: Mapping[str, Any] | None = None
+    data: bytes,
+    where: str = "SDF",
+    tip: str | None = None,
+    lock: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
 ) -> Model:
     """The model described by SDF text: the only one in it that has joints.
 
@@ -46,7 +54,8 @@ def model_from_sdf(
 
     Links sit at their joints: one whose joint has a pose of its own is moved there, and the frame
     the file gives it stays as `LINK_origin`. A model that no joint holds in the world stands on its
-    root link. A link without <inertial> has 1 kg and 1 kg m^2, as the format says.
+    root link. A link without <inertial> has 1 kg and 1 kg m^2, as the format says. Files of meshes
+    are seen from `folder`, that of the file.
     """
     with located(where):
         root = parsed(data, EXPECTED, text=True)
@@ -61,7 +70,8 @@ def model_from_sdf(
         if gravity is not None:
             more["gravity"] = _numbers(gravity, 3, "the <world>")
         springs = [x for x in reader.springs if x.joint in found.tree_joint_names]
-        return replace(found, springs=tuple(springs), **more)
+        shapes = tuple(reader.shapes(found, folder))
+        return replace(found, springs=tuple(springs), geometry=shapes, **more)
 
 
 def _version(root: Element) -> tuple[int, int]:
@@ -99,6 +109,7 @@ class _SdfReader:
         self.name, self.version = model.get("name") or None, version
         self.findings: list[Finding] = []
         self.springs: list[Spring] = []
+        self.at: Mapping[str, Frame] = {}  # where the model of links has them
         for tag in ("model", "include"):
             inner = model.find(tag)
             if inner is not None:
@@ -143,6 +154,7 @@ class _SdfReader:
             joint = above.get(link)
             moves = joint is not None and self._kind(joint) != "fixed"
             at[link] = self._place(joint if moves else link)  # type: ignore[arg-type]
+        self.at = at
         links = {name: self._body(name, element, at[name]) for name, element in self.links.items()}
         joints = [self._joint(name, element, at) for name, element in self.joints.items()]
         if any(joint.parent == WORLD for joint in joints):
@@ -194,6 +206,38 @@ class _SdfReader:
         here = self._place(name)
         T = centre if here == at else compose(compose(inverse(at), here), centre)
         return UrdfLink(name, mass, T.p, turned_entries(values, T.R))
+
+    def shapes(self, model: Model, folder: Path | None) -> Iterator[Geometry]:
+        """Visuals and collisions of links that are in the model, where its links have them."""
+        known = {*model.link_names, *(frame.name for frame in model.frames), model.base_name}
+        for name, link in self.links.items():
+            for element in link if name in known else ():
+                if element.tag in USES and (shape := self._shape(name, element)) is not None:
+                    source = None if shape.file is None else Source(folder)
+                    on = None if name == model.base_name else name
+                    yield replace(shape, link=on, source=source)
+
+    def _shape(self, name: str, element: Element) -> Geometry | None:
+        """One <visual> or <collision>; None if it is of a kind that a model does not have."""
+        geometry, own = element.find("geometry"), element.find("pose")
+        inner = geometry[0] if geometry is not None and len(geometry) else None
+        if inner is None or inner.tag not in SHAPES:
+            return None
+        where = f"{element.tag} of link {name!r}"
+        try:
+            above, T = (None, Frame()) if own is None else self._pose(own, where)
+            T = compose(compose(inverse(self.at[name]), self._place(above or name)), T)
+            given: dict[str, Any] = {key: _sizes(inner, key) for key in SHAPES[inner.tag]}
+            if inner.tag == "mesh":
+                given |= {"file": _child(inner, "uri")}
+                given |= {} if inner.find("scale") is None else {"scale": _sizes(inner, "scale")}
+            if inner.tag == "capsule":
+                half = 0.5 * given.pop("length")
+                given |= {"from_": (0.0, 0.0, -half), "to": (0.0, 0.0, half)}
+            place = pose(T, where)
+            return Geometry(kind=inner.tag, use=element.tag, xyz=place.xyz, rpy=place.rpy, **given)
+        except DynamisError:
+            return None
 
     def _kind(self, name: str) -> str:
         kind = self.joints[name].get("type")
@@ -366,6 +410,15 @@ def _mimic(axis: Element, where: str) -> tuple[str, float, float] | None:
     defaults = {"multiplier": 1.0, "offset": 0.0, "reference": 0.0}
     k, c, r = (_number(element.find(key), where, x) for key, x in defaults.items())
     return leader, k, c - k * r
+
+
+def _sizes(shape: Element, key: str) -> Any:
+    """A size of a shape: three numbers of a box, or of a mesh's scale."""
+    count, given = 3 if key in ("size", "scale") else 1, shape.find(key)
+    if given is None:
+        raise ModelError(f"<{shape.tag}> has no <{key}>")
+    values = _numbers(given, count, shape.tag)
+    return values if count == 3 else values[0]
 
 
 def _child(element: Element, tag: str) -> str | None:

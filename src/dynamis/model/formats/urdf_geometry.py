@@ -5,7 +5,7 @@ that did not change is written as its own element was: materials and textures st
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -34,17 +34,38 @@ def urdf_geometry(root: Element, model: Model, folder: Path | None) -> tuple[Geo
     `folder` is that of the file.
     """
     known = {*model.link_names, *(frame.name for frame in model.frames), model.base_name}
-    found = []
+    colours, found = _colours(root), []
     for link in root.findall("link"):
         name = str(link.get("name"))
         for element in link if name in known else ():
-            if element.tag in USES and (shape := shape_of(element, folder)) is not None:
+            if element.tag in USES and (shape := shape_of(element, folder, colours)) is not None:
                 found.append(replace(shape, link=None if name == model.base_name else name))
     return tuple(found) if model.convention == "urdf" else _carried(model, found, back=True)
 
 
-def shape_of(element: Element, folder: Path | None) -> Geometry | None:
-    """One <visual> or <collision>, as its link sees it; None if it cannot be read."""
+def _colours(root: Element) -> dict[str, tuple[int, int, int]]:
+    """Materials of a <robot> that have a colour, by name."""
+    found = {str(x.get("name")): _rgb(x) for x in root.findall("material")}
+    return {name: colour for name, colour in found.items() if colour is not None}
+
+
+def _rgb(material: Element) -> tuple[int, int, int] | None:
+    colour = material.find("color")
+    words = (colour.get("rgba") or "").split() if colour is not None else []
+    try:
+        r, g, b = (round(255 * min(max(float(x), 0.0), 1.0)) for x in words[:3])
+    except ValueError:  # NaN too
+        return None
+    return r, g, b
+
+
+def shape_of(
+    element: Element, folder: Path | None, colours: Mapping[str, Any] | None = None
+) -> Geometry | None:
+    """One <visual> or <collision>, as its link sees it; None if it cannot be read.
+
+    `colours` are those of materials that it may name.
+    """
     origin, geometry = element.find("origin"), element.find("geometry")
     inner = geometry[0] if geometry is not None and len(geometry) else None
     if inner is None or inner.tag not in SIZES:
@@ -61,7 +82,11 @@ def shape_of(element: Element, folder: Path | None) -> Geometry | None:
             given["file"] = inner.get("filename")
             if inner.get("scale"):
                 given["scale"] = numbers(inner, "scale", 3, "mesh")
-        return Geometry(**given, source=Source(folder, element))
+        material = element.find("material")
+        colour = None
+        if material is not None:
+            colour = _rgb(material) or (colours or {}).get(str(material.get("name")))
+        return Geometry(**given, source=Source(folder, element, colour))
     except DynamisError:
         return None
 

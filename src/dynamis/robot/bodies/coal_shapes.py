@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import FileError
 from ...lazy import package
+from ...model.formats.tables import located
 from ...model.geometry import Geometry
 from ...model.quantity import Values, numeric
 from ...spatial.frames import Frame, compose, matrix
 from ...spatial.geometry import Nearest, Plane, Solid
 from ...spatial.rotations import normalised, rotation_z_to
 from ...spatial.vectors import add, scale, subtract
+from .mesh_inertia import hull_of
 from .meshes import triangles_of
 
 PURPOSE = "the distance of cylinders, hulls and meshes"
@@ -62,10 +63,11 @@ def coal_of(shape: Geometry, values: Values, carrier: Frame) -> CoalShape:
     if own.kind == "cylinder":
         return CoalShape(coal.Cylinder(own.radius, own.length), place)
     triangles = triangles_of(own)
-    points, inverse = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
     if own.kind == "hull":
-        return CoalShape(_hull(coal, points, str(own.name)), place)
-    faces = inverse.reshape(-1, 3)
+        with located(f"geometry {own.name!r}"):
+            points, faces = _indexed(hull_of(triangles))
+        return CoalShape(coal.Convex(_points(coal, points), _faces(coal, faces)), place)
+    points, faces = _indexed(triangles)
     turned = triangles @ place[:3, :3].T + place[:3, 3]
     areas = np.cross(turned[:, 1] - turned[:, 0], turned[:, 2] - turned[:, 0])
     closed = np.linalg.norm(areas.sum(axis=0)) <= HOLES * np.linalg.norm(areas, axis=1).sum()
@@ -129,23 +131,10 @@ def _within(one: tuple[int, CoalShape], p: np.ndarray, frames: np.ndarray) -> bo
     return shape.has_inside(T[:3, :3].T @ (p - T[:3, 3]))
 
 
-def _hull(coal: Any, points: np.ndarray, name: str) -> Any:
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError):
-        raise FileError(f"geometry {name!r}: its points have no hull with a volume") from None
-    kept, inverse = np.unique(hull.simplices, return_inverse=True)
-    outward = _outward(points[kept], inverse.reshape(-1, 3))
-    return coal.Convex(_points(coal, points[kept]), _faces(coal, outward))
-
-
-def _outward(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Faces of a convex body with their normals away from its middle."""
-    a, b, c = (points[faces[:, k]] for k in range(3))
-    out = np.einsum("ij,ij->i", np.cross(b - a, c - a), a - points.mean(axis=0)) > 0.0
-    return np.where(out[:, None], faces, faces[:, ::-1])
+def _indexed(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points (m, 3), each once, and the numbers of those of every triangle, (k, 3)."""
+    points, inverse = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
+    return points, inverse.reshape(-1, 3)
 
 
 def _surface(coal: Any, points: np.ndarray, faces: np.ndarray) -> Any:

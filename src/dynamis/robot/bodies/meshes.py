@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...model.geometry import Geometry
 
 LARGEST = 50_000_000  # bytes of a mesh
+FARTHEST = 1e6  # of a coordinate, in whatever unit
 LARGEST_TEXT = 10_000_000  # bytes of a mesh in words
 VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
 POINT = re.compile(rb"(?m)^[ \t]*v[ \t]+(\S+)[ \t]+(\S+)[ \t]+(\S+)")
@@ -49,8 +50,8 @@ def read_triangles(path: str | Path) -> np.ndarray:
         found = READERS[suffix](data)
         if not len(found):
             raise FileError("has no triangles")
-        if not np.isfinite(found).all():
-            raise FileError("has corners that are not finite")
+        if not (np.abs(found) <= FARTHEST).all():
+            raise FileError(f"has corners that are not finite, or beyond {FARTHEST:g}")
         return found
 
 

@@ -11,7 +11,7 @@ from ...model.formats.files import READERS, toml_text
 from ...model.formats.tables import LARGEST
 from ...model.quantity import resolve
 from ...robot import Robot, load
-from ..scene.meshes import Visuals
+from ..scene.meshes import visuals_of
 from ..server.jobs import Soon, by_hand
 from ..server.session import Session, plain, show, shown_error
 from ..server.uploads import shown_name, uploaded_robot
@@ -241,19 +241,17 @@ class RobotPanel:
     def _uploaded(self) -> None:
         file = self.file.value
         with self.session.shown_at(self.error):
-            skipped = (APART,) if b"<visual" in file.content else ()
             robot = uploaded_robot(file.name, file.content)
             before, self.session.file = self.session.file, shown_name(file.name)
             try:
-                self.session.change_robot(robot, Visuals((), skipped))
+                self.session.change_robot(robot)
             except DynamisError:
                 self.session.file = before
                 raise
 
     def _reset(self) -> None:
         with self.session.shown_at(self.error):
-            robot, visuals = self.session.loaded
-            self.session.change_robot(robot, visuals, keep_pose=True)
+            self.session.change_robot(self.session.loaded, keep_pose=True)
 
     def _save(self) -> None:
         with self.session.shown_at(self.error):
@@ -281,16 +279,22 @@ class RobotPanel:
         if robot.model.description:
             text += f"\n\n{plain(robot.model.description)}"
         self.about.content = text
-        self.reset.disabled = robot == self.session.loaded[0]
+        self.reset.disabled = robot == self.session.loaded
         self._check.ask()
 
     def _show_findings(self) -> None:
         with self.session.lock:
             found = self.session.robot.check()
             if not self.session.closed.is_set():
-                self.findings.content = _listed(found, getattr(self.session.visuals, "skipped", ()))
+                self.findings.content = _listed(found, _not_drawn(self.session.robot))
                 self.checked.content = _counted(found)
                 self.link.check(found)
+
+
+def _not_drawn(robot: Robot) -> Sequence[str]:
+    """Shapes that the scene does not show, and why."""
+    apart = any(x.source is not None and x.source.closed for x in robot.model.geometry)
+    return (APART,) if apart else visuals_of(robot).skipped
 
 
 def _counted(findings: list) -> str:

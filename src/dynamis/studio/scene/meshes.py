@@ -1,38 +1,47 @@
-"""Visual geometry of a URDF file: mesh files, boxes, cylinders, spheres."""
+"""Shapes of a robot to draw: those for the eye, or else those for collision."""
 
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ...errors import DynamisError
-from ...model.formats.packages import mesh_file
-from ...model.formats.tables import read_bytes
-from ...model.formats.urdf_elements import numbers, parsed
-from ...spatial.frames import from_xyz_rpy, matrix
+from ...lazy import once
+from ...model.formats.packages import file_of
+from ...model.geometry import Geometry, carrier
+from ...model.quantity import numeric
+from ...robot import Robot
+from ...spatial.frames import compose, matrix
+from ...spatial.rotations import normalised, rotation_z_to
+from ...spatial.vectors import subtract
 
 LARGEST_FILE = 50_000_000  # bytes of one mesh
 LARGEST_SIZE = 1000.0  # metres, of a shape
+KEPT_FILES = 64  # meshes as they were read: an edit of a robot reads none again
+SECTIONS = 32
 GREY = (176, 180, 186)
 log = logging.getLogger("dynamis.studio")
 
 
 @dataclass(frozen=True)
 class Visual:
-    """A body of one URDF link, `T` from the link's frame; `colour` None: the mesh has its own."""
+    """A shape to draw, `T` from the frame that carries it: 0 the base, 1, 2, ... the links.
 
-    link: str
+    `on` names its link or named frame; `colour` None: the mesh has its own.
+    """
+
+    on: str
+    row: int
     T: np.ndarray
     mesh: Any  # trimesh.Trimesh
     colour: tuple[int, int, int] | None
 
 
 class Visuals(tuple[Visual, ...]):
-    """The bodies of a file that can be drawn; `skipped` says which cannot, and why."""
+    """The shapes of a robot that can be drawn; `skipped` says which cannot, and why."""
 
     skipped: tuple[str, ...]
 
@@ -43,70 +52,76 @@ class Visuals(tuple[Visual, ...]):
         return made
 
 
-def read_visuals(path: Path) -> Visuals:
-    """What can be drawn of a URDF file; of any other, or none, nothing."""
-    if path.suffix.lower() != ".urdf" or not path.is_file():
-        return Visuals()
-    try:
-        root = parsed(read_bytes(path))
-    except DynamisError:
-        return Visuals()
-    materials = {m.get("name"): _rgb(m) for m in root.findall("material") if _rgb(m)}
+def visuals_of(robot: Robot) -> Visuals:
+    """What can be drawn of a robot's shapes, made once."""
+    return once(robot, "visuals", lambda: _visuals(robot))
+
+
+def _visuals(robot: Robot) -> Visuals:
+    model = robot.model
+    shapes = [x for x in model.geometry if "visual" in x.use] or model.geometry
     found, skipped = [], []
-    for link in root.findall("link"):
-        for element in link.findall("visual"):
-            try:
-                found.append(_visual(str(link.get("name")), element, path, materials))
-            except Exception as error:  # readers of meshes raise whatever they like
-                why = str(error).splitlines() or [type(error).__name__]
-                skipped.append(f"{link.get('name')}: {why[0][:200]}")
+    for shape in shapes:
+        on = shape.link or model.base_name
+        try:
+            found.append(_visual(robot, shape, on))
+        except Exception as error:  # readers of meshes raise whatever they like
+            why = str(error).splitlines() or [type(error).__name__]
+            skipped.append(f"{on}: {why[0][:200]}")
     if skipped:
-        count = f"{len(skipped)} of {len(skipped) + len(found)}"
-        log.warning("%s visuals of %s cannot be drawn (%s)", count, path.name, "; ".join(skipped))
+        count = f"{len(skipped)} of {len(shapes)}"
+        log.warning("%s visuals of %s cannot be drawn (%s)", count, robot.name, "; ".join(skipped))
     return Visuals(found, skipped)
 
 
-def _visual(link: str, element: Element, path: Path, materials: Any) -> Visual:
-    origin, where = element.find("origin"), f"visual of {link!r}"
-    xyz, rpy = (
-        numbers(origin, key, 3, where) if origin is not None and origin.get(key) else (0.0,) * 3
-        for key in ("xyz", "rpy")
-    )
-    T = np.array(matrix(from_xyz_rpy(xyz, rpy)))  # type: ignore[arg-type]
-    mesh = _mesh(element.find("geometry"), path, where)
-    material = element.find("material")
-    colour = None
-    if material is not None:
-        colour = _rgb(material) or materials.get(material.get("name"))
-    own = getattr(mesh.visual, "defined", False)
-    return Visual(link, T, mesh, colour or (None if own else GREY))
+def _visual(robot: Robot, shape: Geometry, on: str) -> Visual:
+    values = robot.model.values
+    i, place = carrier(robot.model, shape.link)
+    own = numeric(shape, values)
+    mesh = _mesh(own)
+    T = np.array(matrix(compose(place, own.placement({}))))
+    colour = None if shape.source is None else shape.source.colour
+    coloured = getattr(mesh.visual, "defined", False)
+    return Visual(on, i + 1, T, mesh, colour or (None if coloured else GREY))
 
 
-def _mesh(geometry: Element | None, path: Path, where: str) -> Any:
+def _mesh(shape: Any) -> Any:
     import trimesh
 
-    shape = geometry[0] if geometry is not None and len(geometry) else None
-    if shape is None:
-        raise ValueError("there is no geometry")
-    if shape.tag == "box":
-        return trimesh.creation.box(_sizes(numbers(shape, "size", 3, where)))
-    if shape.tag == "sphere":
-        (radius,) = _sizes(numbers(shape, "radius", 1, where))
-        return trimesh.creation.icosphere(subdivisions=3, radius=radius)
-    if shape.tag == "cylinder":
-        radius, length = _sizes(numbers(shape, k, 1, where)[0] for k in ("radius", "length"))
-        return trimesh.creation.cylinder(radius, length, sections=32)
-    if shape.tag != "mesh":
-        raise ValueError(f"<{shape.tag}> is no shape")
-    file = mesh_file(shape.get("filename") or "", path)
-    if file is None:
-        raise ValueError(f"{shape.get('filename')!r} is not there, or no mesh that can be read")
-    if file.stat().st_size > LARGEST_FILE:
-        raise ValueError(f"{file.name} has more than {LARGEST_FILE // 10**6} MB")
-    mesh = trimesh.load(file, force="mesh")
-    if shape.get("scale"):
-        mesh.apply_scale(numbers(shape, "scale", 3, where))
-    if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():  # type: ignore[union-attr]
+    make = trimesh.creation
+    if shape.kind in ("mesh", "hull"):
+        file = file_of(shape)
+        if file is None:
+            raise ValueError(f"{shape.file!r} is not there, or no mesh that can be read")
+        status = file.stat()
+        if status.st_size > LARGEST_FILE:
+            raise ValueError(f"{file.name} has more than {LARGEST_FILE // 10**6} MB")
+        mesh = _read(file, status.st_mtime_ns).copy()
+        mesh.apply_scale(shape.scale)
+        return mesh.convex_hull if shape.kind == "hull" else mesh
+    if shape.kind == "box":
+        return make.box(_sizes(shape.size))
+    (radius,) = _sizes((shape.radius,))
+    if shape.kind == "sphere":
+        return make.icosphere(subdivisions=3, radius=radius)
+    if shape.kind == "cylinder":
+        return make.cylinder(radius, *_sizes((shape.length,)), sections=SECTIONS)
+    axis = subtract(shape.to, shape.from_)
+    length = float(np.linalg.norm(axis))
+    T = np.eye(4)
+    if length > 0.0:
+        T[:3, :3] = rotation_z_to(normalised(axis))
+    T[:3, 3] = 0.5 * np.add(shape.from_, shape.to)
+    return make.capsule(height=length, radius=radius, count=[SECTIONS, SECTIONS], transform=T)
+
+
+@lru_cache(KEPT_FILES)
+def _read(file: Path, changed: int) -> Any:
+    """A mesh as it is in its file, which was `changed` at a time."""
+    import trimesh
+
+    mesh: Any = trimesh.load(file, force="mesh")
+    if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():
         raise ValueError(f"{file.name} has no faces")
     return mesh
 
@@ -117,13 +132,3 @@ def _sizes(given: Iterable[float]) -> list[float]:
     if not all(0.0 < x < LARGEST_SIZE for x in found):
         raise ValueError(f"{found} are no sizes")
     return found
-
-
-def _rgb(material: Element) -> tuple[int, int, int] | None:
-    colour = material.find("color")
-    words = (colour.get("rgba") or "").split() if colour is not None else []
-    try:
-        r, g, b = (round(255 * min(max(float(x), 0.0), 1.0)) for x in words[:3])
-    except ValueError:
-        return None
-    return r, g, b

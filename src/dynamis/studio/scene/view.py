@@ -15,9 +15,8 @@ from ... import templates
 from ...plots.skeleton import TRACE
 from ...plots.solid import COLOURS, THICK, SolidPart, floor_below, solid, stand, turned_to, upright
 from ...robot import Robot
-from ...spatial.frames import matrix
 from ..server.session import Session
-from .meshes import Visual
+from .meshes import Visual, visuals_of
 
 SIDES = 24
 KINDS = ("links", "frames", "labels", "meshes")  # what of an arm can be shown
@@ -27,7 +26,7 @@ KEPT = ("spring", "closure")  # colour classes that no mesh file draws
 class DrawnArm:
     """An arm of one tab's scene, drawn below the node `name`."""
 
-    def __init__(self, scene: Any, robot: Robot, q: np.ndarray, visuals: Any, name: str):
+    def __init__(self, scene: Any, robot: Robot, q: np.ndarray, name: str):
         self.robot, self.scene, self.name = robot, scene, name
         self.shape = solid(robot, SIDES)
         self.reach = self.shape.reach
@@ -39,7 +38,7 @@ class DrawnArm:
         self._texts: list[str] = []
         self.shown: Collection[str] = KINDS
         self._draw(len(robot.frames(q)))
-        self.body = RobotVisuals(scene, robot, visuals, name)
+        self.body = RobotVisuals(scene, visuals_of(robot), name)
         self.move(q)
         self.show(self.shown)
 
@@ -147,19 +146,17 @@ def wxyz_of(R: np.ndarray) -> np.ndarray:
     return Rotation.from_matrix(R).as_quat()[..., [3, 0, 1, 2]]
 
 
-# the bodies of a URDF's links in the scene, where the file draws them
+# the shapes of an arm in the scene
 
 
 class RobotVisuals:
-    """The visuals of a robot, drawn below the node `name`; empty where nothing fits the robot."""
+    """Shapes of a robot, drawn below the node `name`; empty where it has none."""
 
-    def __init__(self, scene: Any, robot: Robot, visuals: Sequence[Visual], name: str):
-        places = _places(robot)
-        fitting = [v for v in visuals if v.link in places]
-        self._carrier = [places[v.link][0] for v in fitting]
-        self._offset = np.array([places[v.link][1] @ v.T for v in fitting]).reshape(-1, 4, 4)
-        self._boxes = [np.asarray(v.mesh.bounding_box.vertices) for v in fitting]
-        self._nodes = [_drawn(scene, f"{name}/body{i}", v) for i, v in enumerate(fitting)]
+    def __init__(self, scene: Any, visuals: Sequence[Visual], name: str):
+        self._carrier = [v.row for v in visuals]
+        self._offset = np.array([v.T for v in visuals]).reshape(-1, 4, 4)
+        self._boxes = [np.asarray(v.mesh.bounding_box.vertices) for v in visuals]
+        self._nodes = [_drawn(scene, f"{name}/body{i}", v) for i, v in enumerate(visuals)]
 
     def __bool__(self) -> bool:
         return bool(self._nodes)
@@ -184,20 +181,6 @@ class RobotVisuals:
         """Show or hide it."""
         for node in self._nodes:
             node.visible = shown
-
-
-def _places(robot: Robot) -> dict[str, tuple[int, np.ndarray]]:
-    """Which frame carries each link of the URDF, and where on it: fixed joints were merged."""
-    model = robot.model
-    if model.convention != "urdf":
-        return {}
-    index = {name: i + 1 for i, name in enumerate(model.link_names)}
-    places = {name: (i, np.eye(4)) for name, i in index.items()}
-    places[model.base_name] = 0, np.eye(4)
-    for frame in model.frames:
-        carrier = 0 if frame.link is None else index[frame.link]
-        places[frame.name] = carrier, np.array(matrix(frame.pose.frame(model.values)))
-    return places
 
 
 def _drawn(scene: Any, name: str, visual: Visual) -> Any:
@@ -315,7 +298,7 @@ class SceneView:
 
     def _arm(self) -> DrawnArm:
         session, name = self.session, self.new_name("/arm")
-        return DrawnArm(session.client.scene, session.robot, session.q, session.visuals, name)
+        return DrawnArm(session.client.scene, session.robot, session.q, name)
 
     def _moved(self) -> None:
         self.arm.move(self.session.q)

@@ -89,7 +89,7 @@ class Results:
 class Work:
     """What a tab holds, for another tab to continue: nothing in it belongs to the page."""
 
-    loaded: tuple[Robot, Any]  # the robot before its edits, with its visuals
+    loaded: Robot  # before its edits
     robot: Robot
     placed: np.ndarray
     results: Results
@@ -101,17 +101,17 @@ class Session:
     """One tab. `robot` is the arm as shown (its gravity and payload included), `q` its pose.
 
     `loaded` is the robot before its edits. `placed` is the pose last set by hand, which a run
-    starts from and an edit returns to. `visuals` are the bodies that a URDF file draws (see
-    `meshes`), `kept` says whether the last change of robot was an edit of the one before.
+    starts from and an edit returns to. `kept` says whether the last change of robot was an edit of
+    the one before.
     `key` names the tab's work to its page, which asks for it after a reload.
     """
 
-    def __init__(self, client: Any, robot: Robot, visuals: Any = ()):
-        self.client, self.visuals = client, visuals
+    def __init__(self, client: Any, robot: Robot):
+        self.client = client
         self.lock = threading.RLock()
         self.robot = robot
         self.q = self.placed = start_pose(robot)
-        self.loaded: tuple[Robot, Any] = robot, visuals
+        self.loaded = robot
         self.file = ""  # its name, where the robot came from one
         self.key = secrets.token_urlsafe(16)
         self.kept = False
@@ -130,8 +130,8 @@ class Session:
             listeners.append for listeners in self._listeners.values()
         )
 
-    def change_robot(self, robot: Robot, visuals: Any = (), keep_pose: bool = False) -> None:
-        """Another arm; with `keep_pose` it is an edit of this one: pose and visuals stay.
+    def change_robot(self, robot: Robot, keep_pose: bool = False) -> None:
+        """Another arm; with `keep_pose` it is an edit of this one: the pose stays.
 
         An arm that cannot be drawn raises, and nothing has changed.
         """
@@ -141,9 +141,8 @@ class Session:
             drawable(robot, q)
             self.robot, self.q, self.placed, self.kept = robot, q, q, keep
             self.touched = True
-            self.visuals = self.visuals if keep and not visuals else visuals
             if not keep:
-                self.loaded = robot, self.visuals
+                self.loaded = robot
             self._tell("robot")
             self._tell("pose")
 
@@ -191,8 +190,8 @@ class Session:
         """Continue the work of another tab: its robot with its edits, pose, fields and results."""
         with self.lock:
             self.file = work.file
-            if work.loaded[0] is not self.robot:
-                self.change_robot(*work.loaded)
+            if work.loaded is not self.robot:
+                self.change_robot(work.loaded)
             if work.robot is not self.robot:
                 self.change_robot(work.robot, keep_pose=True)
             self.change_pose(work.placed)

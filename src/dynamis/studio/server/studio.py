@@ -18,7 +18,6 @@ from ...errors import DynamisError, OptionError
 from ...lazy import package
 from ...robot import Robot, load
 from ..pages import panels
-from ..scene.meshes import read_visuals
 from ..scene.view import SceneView
 from .guard import KEY, LOCAL, Guard
 from .session import Session, Work, drawable, start_pose
@@ -96,7 +95,6 @@ class Studio:
         token: bool = True,
     ):
         self.robot = robot if isinstance(robot, Robot) else load(robot)
-        self.visuals = () if isinstance(robot, Robot) else read_visuals(Path(robot))
         given = "" if isinstance(robot, Robot) else str(robot)
         self.file = shown_name(given) if Path(given).suffix in READERS else ""
         drawable(self.robot, start_pose(self.robot))
@@ -142,7 +140,7 @@ class Studio:
     def _opened(self, client: Any) -> None:
         if client.client_id not in self.backend.admitted:
             return
-        session = Session(client, self.robot, self.visuals)
+        session = Session(client, self.robot)
         session.file = self.file
         with session.lock:  # whatever changes it waits until all pages are made
             with self._lock:

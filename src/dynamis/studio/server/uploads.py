@@ -5,11 +5,13 @@ size it declares, and whatever then sends more than it declared.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ...errors import FileError, counted
 from ...model.formats.files import READERS, model_from_toml, model_from_xml
 from ...model.formats.tables import LARGEST
+from ...model.geometry import Geometry, Source
 from ...robot import Robot
 
 MOST_AT_ONCE = 4  # files of one tab on their way
@@ -91,7 +93,15 @@ def uploaded_robot(filename: str, data: bytes) -> Robot:
     if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):  # else: UTF-16
         raise FileError(f"{name} is not text, expected a TOML, URDF, SDF or MJCF file")
     read = model_from_toml if suffix == "toml" else model_from_xml
-    return Robot(read(data, name))
+    model = read(data, name)
+    return Robot(replace(model, geometry=tuple(map(_closed, model.geometry))))
+
+
+def _closed(shape: Geometry) -> Geometry:
+    """A shape whose file, on the computer of the one who uploads, is not looked for on this one."""
+    own = shape.source or Source()
+    source = Source(own.folder, own.element, own.colour, closed=True)
+    return shape if shape.file is None else replace(shape, source=source)
 
 
 def shown_name(filename: str) -> str:
