@@ -1,4 +1,4 @@
-"""Bodies that move freely or in a plane, as arms of massless slides and hinges, to touch a world."""
+"""Bodies that touch a world: free ones and those in a plane, as arms of massless joints."""
 
 import math
 from dataclasses import replace

@@ -91,7 +91,8 @@ class Geometry:
         Scalar | None, About("Coulomb friction of its surface; the obstacle's", "-", least=0.0)
     ] = None
     restitution: Annotated[
-        Scalar | None, About("speed after an impact, of that before; the obstacle's", "-", least=0.0)
+        Scalar | None,
+        About("speed after an impact, of that before; the obstacle's", "-", least=0.0),
     ] = None
     source: Annotated[Source | None, About("where it was read", key=None)] = field(
         default=None, compare=False

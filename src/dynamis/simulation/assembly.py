@@ -60,7 +60,9 @@ class Assembly:
         hard = hard or (False,) * len(s.robot.chain.with_backlash)
         if s.contacts:
             stops = (None,) * c.n
-        return Plant(c, stops, o.restitution, o.drives, s.tableau.order, s.tableau.gamma, hard, s.contacts)
+        return Plant(
+            c, stops, o.restitution, o.drives, s.tableau.order, s.tableau.gamma, hard, s.contacts
+        )
 
     @cached_property
     def key(self) -> Key:

@@ -35,11 +35,19 @@ from .elastic.stiff_gears import ElasticGear
 from .impacts import impacts, own_states_at_end, reversals, stretched_at_end
 from .inertia import ArmInertia, Constrained, inertia_at
 from .rows import Row
-from .state import PARTS, Acting, Beginning, ImplicitSums, PlantState, end_of_stages, moved
+from .state import (
+    CONTACT_VECTORS,
+    PARTS,
+    Acting,
+    Beginning,
+    ImplicitSums,
+    PlantState,
+    end_of_stages,
+    moved,
+)
 from .tableau import Tableau
 
 ENDLESS = 1e300  # the force of a joint stop
-VECTORS = ("contact_force", "contact_target", "contact_impulse")
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class Plant:
             "law_state": rows.own_states(self.chain),
             "loss": self._losses,
             "impulse": n * observed,
-            **dict.fromkeys(VECTORS, 3 * len(self.contacts)),
+            **dict.fromkeys(CONTACT_VECTORS, 3 * len(self.contacts)),
             "contact_mode": len(self.contacts),
             "contact_paradox": len(self.contacts),
             "contact_residual": int(bool(self.contacts)),
@@ -172,11 +180,14 @@ class Plant:
             rates = self._rates(new, rest, other, bristle_rate, current_rate, fn)
             rates = self._implicit(new, rates, None, h, fn, forces=True)
             return Beginning(replace(new, friction=list(other)), rates)
+        taken: dict[int, Any] = {}  # of joints that hold beside contacts
         if self.contacts:
-            new = contact.decided(self, new, inertia, rest, other, h, solve, fn)
+            new, taken = contact.decided(self, new, inertia, rest, other, h, solve, fn)
         elif any(self.holds):
             new = replace(new, direction=self._directions(new, inertia, rest, other, h, fn))
         qdd, left = self._accelerations(inertia, rest, other, new, fn)
+        for i, force in taken.items():
+            left[i] = fn.select(new.direction[i] == 0.0, force, left[i])
         new = replace(new, friction=plus(other, left))
         if self._losses:
             loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)

@@ -208,7 +208,7 @@ class Run:
         Of the step: how wrong the positions became and which step would do. Of limits: joint, time
         and value, those of the arm, then positions and velocities of its reference. Nothing of a
         simulation keeps velocity_limit and effort_limit; `stops` makes position limits act.
-        Of contacts, steps that were not solved to 1e-8 m/s, and points that slide as Painleve's rod.
+        Of contacts, steps not solved to 1e-8 m/s, and points that slide as Painleve's rod does.
         A note says which vibrations of elastic joints an implicit step damps, and which friction
         with memory the step takes as Coulomb friction; an error or a warning which vibration grows
         or rings under the gains of the controller.

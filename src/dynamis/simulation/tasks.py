@@ -212,8 +212,8 @@ class PlantStep:
         """What a step begins with, the solver of contacts called in between."""
 
         def begin(*values: Any) -> list[Any]:
-            *own, fn = values
-            return self._begin(*own, fn)
+            x, signal, constants, fn = values
+            return self._begin(x, signal, constants, fn)
 
         if not self.plant.contacts:
             program = traced("begin", begin, given, known)

@@ -109,7 +109,9 @@ def solver_calls(kinds: Sequence[Kind], prefix: str) -> list[Call]:
     both = {"now": solution, "best": solution}
     sweeping = traced("sweep", sweep, given | impulses, impulses)
     looking = traced("look", look, given | impulses, {"now": solution})
-    choosing = traced("choose", choose, given | impulses | {"before": solution, "best": solution}, both)
+    choosing = traced(
+        "choose", choose, given | impulses | {"before": solution, "best": solution}, both
+    )
     correcting = traced("correct", correct, given | both, both)
     calls: list[Call] = []
 

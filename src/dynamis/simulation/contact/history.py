@@ -13,7 +13,6 @@ from ...dynamics.kinematics import poses
 from ...errors import OptionError, counted, shown, worded
 from ...lazy import cached_property
 from ...model.check.finding import Finding
-from ...spatial.functions import Functions
 from ...spatial.vectors import ZERO
 from .points import ContactPoint, Point, columns_of, touched
 

@@ -22,12 +22,12 @@ from ...spatial.geometry import Plane, Solid, Touch, down_corner, sphere, touch
 from ...spatial.jet import Jet, jet_functions
 from ...spatial.rotations import transpose
 from ...spatial.vectors import (
-    X,
-    Y,
-    Z,
     ZERO,
     Scalars,
     Vector,
+    X,
+    Y,
+    Z,
     cross,
     dot,
     inner,
@@ -125,7 +125,8 @@ def motions(
     found = [_motion(point, chain, q, where, fn) for point in points]
     if qd is None:
         return found
-    return [x._replace(bias=b) for x, b in zip(found, _biases(points, chain, q, qd, fn))]
+    biases = _biases(points, chain, q, qd, fn)
+    return [x._replace(bias=b) for x, b in zip(found, biases, strict=True)]
 
 
 def _biases(
@@ -161,9 +162,7 @@ def _motion(
     return Motion(at.distance, at.point, axes, rows, [])
 
 
-def touched(
-    point: ContactPoint, chain: Chain, where: Sequence[Frame], fn: Functions
-) -> Touch:
+def touched(point: ContactPoint, chain: Chain, where: Sequence[Frame], fn: Functions) -> Touch:
     """Distance, point and normal."""
     solid = point.solid.moved(chain.bodies[point.link].user).moved(where[point.link])
     if point.corner is None:

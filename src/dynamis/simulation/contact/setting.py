@@ -83,9 +83,7 @@ def refuse_beside_contacts(robot: "Robot", drives: bool, adaptive: bool, dtype: 
         )
 
 
-def refuse_within_obstacles(
-    robot: "Robot", points: Sequence[Point], q: Any, most: float
-) -> None:
+def refuse_within_obstacles(robot: "Robot", points: Sequence[Point], q: Any, most: float) -> None:
     """Refuse a start at which a shape is within an obstacle, by name."""
     from .history import distances
 

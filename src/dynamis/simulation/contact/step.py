@@ -7,8 +7,8 @@
     struck    points that met their obstacle within the step: impulses through M where it was
               met, by Newton's restitution, and the rest of the step with the new velocities
 
-A point that sticks, or was told to come to rest within the step, is given the acceleration -u / h of
-its velocity u at the start, so that it rests at the end whatever rounding left over.
+A point that sticks, or is to come to rest within the step, is given the acceleration -u / h of its
+velocity u at the start, so that it rests at the end whatever rounding left over.
 """
 
 from dataclasses import replace
@@ -18,8 +18,8 @@ from ...spatial.functions import Functions, zero
 from ...spatial.vectors import Scalars, inner, less, plus, unit
 from ..impacts import REBOUND, SLOW
 from ..inertia import ArmInertia, Constrained, independent_solve
-from .points import Motion, Point, Stop, motions
 from .calls import Kind, Solve
+from .points import Motion, Point, Stop, motions
 from .solver import DEPENDENT, ENDLESS, LEAST, Box, Cone, Problem, Solution, scales_of, solve_rows
 
 if TYPE_CHECKING:
@@ -97,8 +97,9 @@ def _friction(point: Point) -> Kind:
 def decided(
     plant: "Plant", x: "PlantState", inertia: Inertia, rest: Scalars, other: Scalars, h: Any,
     solve: Solve, fn: Functions,
-) -> "PlantState":  # fmt: skip
-    """Directions of the joints, and forces and modes of the points, in the coming step."""
+) -> tuple["PlantState", dict[int, Any]]:  # fmt: skip
+    """Directions of the joints, and forces and modes of the points, in the coming step; what
+    friction and stops take of joints that may hold."""
     found = motions(plant.contacts, plant.chain, x.q, fn, x.qd)
     joints = plant._rows(x, other, fn)
     moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
@@ -134,7 +135,12 @@ def decided(
     for (i, row), mode in zip(joints.items(), modes, strict=False):
         directions[i] = fn.select(row.holds > 0.0, mode, moving[i])
     per_time = [l / h for l in solution.l]
-    return replace(
+    taken = {i: -f for i, f in zip(joints, per_time, strict=False)}
+    for point, motion, place in zip(plant.contacts, found, places, strict=True):
+        if isinstance(point, Stop) and point.coordinate in taken:
+            i = point.coordinate
+            taken[i] = taken[i] - motion.rows[0][i] * per_time[place.start]
+    new = replace(
         x,
         direction=directions,
         contact_force=_vectors(found, per_time, places),
@@ -144,6 +150,7 @@ def decided(
         contact_impulse=[0.0 for _ in x.contact_impulse],
         contact_paradox=_paradoxes(plant, problem, now, places, fn),
     )
+    return new, taken
 
 
 def _paradoxes(
@@ -327,7 +334,7 @@ def _strikes(
     plant: "Plant", x: "PlantState", found: list[Motion], u: Scalars, places: list[slice], h: Any,
     fn: Functions,
 ) -> list[Struck]:  # fmt: skip
-    """What every point does, its distance a parabola of time; one restitution for all that strike."""
+    """What every point does, its distance a parabola; one restitution for all that strike."""
     first, least = [], 1.0
     for k, (m, place) in enumerate(zip(found, places, strict=True)):
         before = [-h * y for y in m.along(_part(x.contact_target, k))]
