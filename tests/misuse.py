@@ -446,6 +446,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "Robot.free_body.link": lambda: "link1",
     "FreeBody.__getitem__.source": lambda: "weight",
     "plots.plot_free_body.body": lambda: robot().free_body(0, [0.1, 0.2]),
+    "plots.plot_reactions.found": lambda: run().reactions,
     **of_practice(),
     **dict.fromkeys(("Robot.with_drive.joint", "Robot.with_limits.joint"), lambda: "joint1"),
     "Robot.with_link.link": lambda: "link1",
@@ -821,7 +822,7 @@ SLOW = (
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),
     *("plots.plot_hysteresis", "plots.plot_response", "Estimate.plot_hysteresis"),
-    *("plots.plot_validation", "Validation.plot"),
+    *("plots.plot_validation", "Validation.plot", "plots.plot_reactions"),
     *("plots.plot_run", "Run.plot", "Excitation.plot", "Robot.equations", "Robot.plot"),
 )
 FEW, SOME = 3, 16  # values that a parameter of a slow and of any other callable gets in the tests
