@@ -188,6 +188,7 @@ def elastic_robot() -> dy.Robot:
 
 
 OF_ELASTIC = ("resonances", "elastic_inverse_dynamics", "elastic_regressor")
+IMU = ("angular_rate", "acceleration")
 HELD = ("constraint_forces", "closure_reactions")
 OF_CLOSED = (
     *("assemble", "project", "closure_error", "closure_jacobian", "closure_status"),
@@ -489,6 +490,10 @@ VALID: dict[str, Callable[[], Any]] = {
         for x in ("feedback", "correction", "transition", "input", "period")
     },
     "trajectory.Shaped.trajectory": lambda: dy.trajectory.sine([0.1, 0.2], 0.1, 1.0),
+    "trajectory.BaseMotion.path": lambda: dy.trajectory.quintic([0.0] * 6, [0.1] * 6, 1.0),
+    "trajectory.BaseMotion.imu": lambda: None,
+    **{f"BaseMotion.from_imu.{x}": lambda: np.zeros((5, 3)) for x in IMU},
+    "BaseMotion.from_imu.t": lambda: np.linspace(0.0, 1.0, 5),
     "trajectory.Shaped.times": lambda: [0.0, 0.1],
     "trajectory.Shaped.shares": lambda: [0.5, 0.5],
     "trajectory.zvd.trajectory": lambda: dy.trajectory.sine([0.1, 0.2], 0.1, 1.0),

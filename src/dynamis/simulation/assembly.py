@@ -238,7 +238,10 @@ class Assembly:
         acting = self.inputs.acting(self.forces(t, t).T, constants)
         with np.errstate(all="ignore"):
             found = plant.accelerations(self.slots.read(rows.T.astype(float)), acting, s.dt, NUMPY)
-        forces, links = {"wrench": acting.wrench}, acting.link_forces
+        forces, links = (
+            {x: getattr(acting, x) for x in ("wrench", "base_motion")},
+            acting.link_forces,
+        )
         forces["link_forces"] = None if links is None else [x for row in links for x in row]
         shapes = force_shapes(s.robot)
         given = {k: _rows(x, t).reshape(-1, *shapes[k]) for k, x in forces.items() if x is not None}

@@ -471,7 +471,7 @@ class Plant:
         the rates of its bristles.
         """
         c = self.chain
-        still, given = [0.0] * c.n, (acting.wrench, None, acting.link_forces)
+        still, given = [0.0] * c.n, (acting.wrench, acting.base_motion, acting.link_forces)
         at = Instant(c, fn, x.q, x.qd, still, *given)
         bias = elements.torque(at, elements.without_rotors)
         other, rates = rows.always(c, x.qd, x.bristle, h, fn)

@@ -42,7 +42,8 @@ PARTS = ("computer", "measures")  # with names of their own
 
 @dataclass(frozen=True)
 class Acting:
-    """Forces known beforehand at one instant: of the drives, on the joints, on tool and links.
+    """What is known beforehand at one instant: forces of the drives, on the joints, on tool and
+    links, and the motion of the base.
 
     They are called as the options of `dy.simulate`; `link_forces` is a row per link.
     """
@@ -51,6 +52,7 @@ class Acting:
     external: Scalars | None = None
     wrench: Scalars | None = None
     link_forces: Scalars | None = None
+    base_motion: Scalars | None = None
 
 
 class ImplicitSums(NamedTuple):
