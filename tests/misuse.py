@@ -188,6 +188,7 @@ def elastic_robot() -> dy.Robot:
 
 
 OF_ELASTIC = ("resonances", "elastic_inverse_dynamics", "elastic_regressor")
+IMU = ("angular_rate", "acceleration")
 HELD = ("constraint_forces", "closure_reactions")
 OF_CLOSED = (
     *("assemble", "project", "closure_error", "closure_jacobian", "closure_status"),
@@ -459,6 +460,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "Robot.free_body.link": lambda: "link1",
     "FreeBody.__getitem__.source": lambda: "weight",
     "plots.plot_free_body.body": lambda: robot().free_body(0, [0.1, 0.2]),
+    "plots.plot_reactions.found": lambda: run().reactions,
     **of_practice(),
     **dict.fromkeys(("Robot.with_drive.joint", "Robot.with_limits.joint"), lambda: "joint1"),
     "Robot.with_link.link": lambda: "link1",
@@ -507,6 +509,10 @@ VALID: dict[str, Callable[[], Any]] = {
         for x in ("feedback", "correction", "transition", "input", "period")
     },
     "trajectory.Shaped.trajectory": lambda: dy.trajectory.sine([0.1, 0.2], 0.1, 1.0),
+    "trajectory.BaseMotion.path": lambda: dy.trajectory.quintic([0.0] * 6, [0.1] * 6, 1.0),
+    "trajectory.BaseMotion.imu": lambda: None,
+    **{f"BaseMotion.from_imu.{x}": lambda: np.zeros((5, 3)) for x in IMU},
+    "BaseMotion.from_imu.t": lambda: np.linspace(0.0, 1.0, 5),
     "trajectory.Shaped.times": lambda: [0.0, 0.1],
     "trajectory.Shaped.shares": lambda: [0.5, 0.5],
     "trajectory.zvd.trajectory": lambda: dy.trajectory.sine([0.1, 0.2], 0.1, 1.0),
@@ -840,7 +846,7 @@ SLOW = (
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),
     *("plots.plot_hysteresis", "plots.plot_response", "Estimate.plot_hysteresis"),
-    *("plots.plot_validation", "Validation.plot"),
+    *("plots.plot_validation", "Validation.plot", "plots.plot_reactions"),
     *("plots.plot_run", "Run.plot", "Excitation.plot", "Robot.equations", "Robot.plot"),
 )
 FEW, SOME = 3, 16  # values that a parameter of a slow and of any other callable gets in the tests

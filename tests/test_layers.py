@@ -35,6 +35,8 @@ SUGAR = {
     ("model.formats.files", "interop"),
     ("robot.closed_check", "ik"),
     ("robot.free_body", "plots"),
+    ("robot.joint_reactions", "plots"),
+    ("robot.joint_reactions", "report"),
     ("robot.robot", "base"),
     ("robot.robot", "equations"),
     ("robot.robot", "ik"),

@@ -35,7 +35,7 @@ ARGUMENTS = {
 }
 FURTHER = {
     "inverse_dynamics": {"wrench": (6,), "base_motion": (9,), "link_forces": (N, 6)},
-    "forward_dynamics": {"wrench": (6,), "link_forces": (N, 6)},
+    "forward_dynamics": {"wrench": (6,), "base_motion": (9,), "link_forces": (N, 6)},
     "joint_reactions": {"wrench": (6,), "base_motion": (9,), "link_forces": (N, 6)},
     "inverse_dynamics_derivatives": {"wrench": (6,)},
     "regressor": {"qd_ref": (N,)},

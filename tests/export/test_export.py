@@ -70,9 +70,11 @@ def test_a_function_of_casadi_takes_a_wrench():
 def test_forces_on_links_are_exported(cc, tmp_path, target):
     kernels = ["inverse_dynamics:link_forces", "forward_dynamics:wrench:link_forces"]
     kernels += ["joint_reactions", "joint_reactions:wrench"]
+    kernels += ["inverse_dynamics:base_motion", "forward_dynamics:wrench:base_motion"]
     robot = dy.load("rppr")
     files = robot.export(kernels, target=target, directory=tmp_path)
     assert any("link_forces are such a wrench of every link" in f.read_text() for f in files)
+    assert any("base_motion is the angular velocity" in f.read_text() for f in files)
     if target == "c":
         assert build_and_run(cc, tmp_path).stdout.strip() == "passed"
     q, qd, x = states(robot)

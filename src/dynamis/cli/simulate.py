@@ -42,6 +42,7 @@ def run(
     reference: Path | None = None, control: ControlOptions = NO_CONTROLLER,
     simulation: Simulation,  # type: ignore[valid-type]
     plot: Path | None = None, animate: Path | None = None, save: Path | None = None,
+    reactions: Path | None = None,
     run_xacro: RunXacro = False, json: Json = False,
 ) -> int:  # fmt: skip
     """Simulate a robot: free motion, or motion to a goal or along a file under a controller.
@@ -72,11 +73,12 @@ def run(
         plot: Plot q, qd, tau, error and energy (deflection too of elastic joints) to this image.
         animate: Write an animation to this .gif, .mp4 or .html.
         save: Write t, q, qd, tau to this .csv or .npz.
+        reactions: Write the forces and moments in the joints, their largest and RMS, to this .html.
     """
     from ..simulation.simulator import simulated
 
     check_folders(save)
-    check_pictures(plot, animate)
+    check_pictures(plot, animate, reactions)
     arm = load(robot, run_xacro=run_xacro)
     options, duration, how = motion(arm, duration, start, goal, reference, control, move)
     warn_of_findings(arm, robot)
@@ -87,6 +89,8 @@ def run(
         found.animate(animate)
     if save is not None:
         found.save(save)
+    if reactions is not None:
+        found.reactions.report(reactions)
     if json:
         data_json(_facts(found, options.get("controller")))
     else:
@@ -96,7 +100,7 @@ def run(
         if damping := found.numerical_damping:
             talk(f"elastic joints: {damping.text}")
         data(_table(found))
-        wrote(plot, animate, save)
+        wrote(plot, animate, save, reactions)
     if error := found.step_error:
         coarse, remedy = error.finding(arm), error.remedy("--dt ", " --sample-time ")
         talk(f"warning: {coarse.where}: {coarse.what}; {remedy}")

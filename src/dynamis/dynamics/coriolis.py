@@ -87,12 +87,13 @@ def outward_two(
     return frames, links
 
 
-def velocities(chain: Chain, frames: list, xd: Scalars) -> list[Twist]:
-    """Velocity of every link, in its joint frame."""
+def velocities(chain: Chain, frames: list, xd: Scalars, base: Twist = REST) -> list[Twist]:
+    """Velocity of every link, in its joint frame; `base` is that of the reference frame."""
     V: list[Twist] = []
     for i, joint in enumerate(chain.joints):
-        t = REST if joint.parent < 0 else into(frames[i], V[joint.parent])
-        V.append(axis_rate(joint.kind, xd[i], t))
+        still = joint.parent < 0 and base is REST
+        before = base if joint.parent < 0 else V[joint.parent]
+        V.append(axis_rate(joint.kind, xd[i], REST if still else into(frames[i], before)))
     return V
 
 

@@ -80,7 +80,7 @@ def uncoupled(chain: Chain) -> bool:
 def forward_dynamics(
     chain: Chain, q: Scalars, qd: Scalars, tau: Scalars, fn: Functions,
     wrench: Given = None, link_forces: Given = None, temperature: Given = None,
-    method: str = "walker-orin-3",
+    base_motion: Given = None, method: str = "walker-orin-3",
 ) -> Scalars:  # fmt: skip
     """qdd, (n,)."""
     chain = friction.at_temperature(chain, temperature, fn)
@@ -94,8 +94,10 @@ def forward_dynamics(
         if link_forces is not None:
             net = less(net, exerted_torque(chain, q, fn, link_forces))
         rotor = drives.rotor_matrix(chain)
-        return articulated_body(chain, q, qd, net, [rotor[i][i] for i in range(chain.n)], fn)
-    bias = inverse_dynamics(chain, q, qd, [0.0] * chain.n, fn, wrench, link_forces=link_forces)
+        inertia = [rotor[i][i] for i in range(chain.n)]
+        return articulated_body(chain, q, qd, net, inertia, fn, base_motion)
+    rest = [0.0] * chain.n
+    bias = inverse_dynamics(chain, q, qd, rest, fn, wrench, base_motion, link_forces)
     b = less(tau, bias)
     if method == "walker-orin-4":
         return conjugate_gradients(lambda v: mass_times(chain, q, v, fn), b, fn)

@@ -30,9 +30,17 @@ from ..spatial.vectors import (
     transposed,
     unit,
 )
-from .coriolis import Twist, axis_rate, into, momentum, product, rate, velocities
+from .coriolis import REST, Twist, axis_rate, into, momentum, product, rate, velocities
 from .kinematics import inertias, motions
-from .newton_euler import LinkMotion, inward, newton_euler, turning, wrench_of
+from .newton_euler import (
+    Given,
+    LinkMotion,
+    inward,
+    moving_base,
+    newton_euler,
+    turning,
+    wrench_of,
+)
 
 Matrix = list[list[Any]]
 PIVOT = 1e-13  # smallest pivot relative to the diagonal entry it comes from
@@ -246,13 +254,18 @@ def carried(T: tuple[Matrix3, Vector], I: Articulated) -> Articulated:
 
 
 def articulated_body(
-    chain: Chain, x: Scalars, xd: Scalars, tau: Scalars, rotor: Scalars, fn: Functions
-) -> list:
-    """qdd of every tree joint; `rotor` is the reflected rotor inertia of each."""
+    chain: Chain, x: Scalars, xd: Scalars, tau: Scalars, rotor: Scalars, fn: Functions,
+    base_motion: Given = None,
+) -> list:  # fmt: skip
+    """qdd of every tree joint; `rotor` is the reflected rotor inertia of each.
+
+    A base that moves is seen from a frame that has the velocity of its origin.
+    """
+    base = moving_base(chain, base_motion)
     size = len(chain.joints)
     frames = motions(chain, x, fn)
     bodies = inertias(chain, x)
-    V = velocities(chain, frames, xd)
+    V = velocities(chain, frames, xd, REST if base_motion is None else Twist(base.w, ZERO))
     axes = [axis_rate(joint.kind, 1.0) for joint in chain.joints]
     c = [product(v, _scaled(s, axis)) for v, s, axis in zip(V, xd, axes, strict=True)]
     I = [rigid(b) for b in bodies]
@@ -273,7 +286,7 @@ def articulated_body(
             f = rotate(R, pa[0])
             n = add(rotate(R, pa[1]), cross(o, f))
             p[parent] = add(p[parent][0], f), add(p[parent][1], n)
-    start = Twist(ZERO, scale(-1.0, chain.gravity))
+    start = Twist(base.wd, base.a)
     qdd, a = [], []
     for i, joint in enumerate(chain.joints):
         t = _sum(into(frames[i], start if joint.parent < 0 else a[joint.parent]), c[i])

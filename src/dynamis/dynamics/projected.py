@@ -162,7 +162,9 @@ def joint_reactions(
     at = Instant(chain, fn, q, qd, qdd, wrench, base_motion, link_forces)
     exerted = elements.exertions(at)
     if chain.closures:
-        f = constraint_forces(chain, q, qd, qdd, fn, wrench=wrench, link_forces=link_forces)
+        moving = {} if base_motion is None else {"base_motion": base_motion}
+        moving |= {"wrench": wrench, "link_forces": link_forces}
+        f = constraint_forces(chain, q, qd, qdd, fn, **moving)
         exerted += [x for pair in closure_exertions(chain, at.poses, f, fn) for x in pair]
     given = wrench, base_motion, link_forces
     on, rows = coordinates(chain, q, fn), reactions(chain, at.x, at.xd, at.xdd, fn, *given, exerted)
@@ -187,14 +189,14 @@ def closure_reactions(
 
 def regressor(
     chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions, qd_ref: Any = None,
-    on: On = None,
+    base_motion: Any = None, on: On = None,
 ) -> Rows:  # fmt: skip
     """Y in the rows of the drives, zero for passive joints, (n, p).
 
     With qd_ref, which keeps the loops closed: columns of M qdd + C(q, qd) qd_ref + g, where
     qdd = d/dt qd_ref along qd, J qdd + Jd qd_ref = 0.
     """
-    Y = regressors.regressor(chain, q, qd, qdd, fn, qd_ref)
+    Y = regressors.regressor(chain, q, qd, qdd, fn, qd_ref, base_motion)
     motion = (qd, qdd) if qd_ref is None else (qd, qdd, qd_ref)
     return (on or coordinates(chain, q, fn)).driven_rows(Y, *motion)
 
@@ -246,16 +248,17 @@ def coriolis_times(chain: Chain, q: Scalars, qd: Scalars, seed: Scalars, fn: Fun
 
 def forward_dynamics(
     chain: Chain, q: Scalars, qd: Scalars, tau: Scalars, fn: Functions, wrench: Any = None,
-    link_forces: Any = None, temperature: Any = None, on: On = None, **method: Any,
+    link_forces: Any = None, temperature: Any = None, base_motion: Any = None, on: On = None,
+    **method: Any,
 ) -> Scalars:  # fmt: skip
     """qdd of all joints, (n,); torques of passive joints act too, where they are given."""
     if not chain.closures:  # some methods never see M
-        given = wrench, link_forces, temperature
+        given = wrench, link_forces, temperature, base_motion
         return equation.forward_dynamics(chain, q, qd, tau, fn, *given, **method)
     chain = friction.at_temperature(chain, temperature, fn)
     chain, tau = friction.after_load_friction(chain, qd, tau, fn)
     rest = [0.0] * chain.n
-    h = equation.inverse_dynamics(chain, q, qd, rest, fn, wrench, link_forces=link_forces)
+    h = equation.inverse_dynamics(chain, q, qd, rest, fn, wrench, base_motion, link_forces)
     M = equation.mass_matrix(chain, q, fn)
     return (on or coordinates(chain, q, fn)).accelerations(M, less(tau, h), qd)
 

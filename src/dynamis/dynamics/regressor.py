@@ -15,8 +15,9 @@ from .newton_euler import Given
 
 
 def regressor(
-    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions, qd_ref: Given = None
-) -> list[list[Any]]:
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions, qd_ref: Given = None,
+    base_motion: Given = None,
+) -> list[list[Any]]:  # fmt: skip
     """Y, (n, p). With qd_ref: columns of M qdd + C(q, qd) qd_ref + g; friction's are zero."""
-    found = elements.columns(Instant(chain, fn, q, qd, qdd, qd_ref=qd_ref))
+    found = elements.columns(Instant(chain, fn, q, qd, qdd, base_motion=base_motion, qd_ref=qd_ref))
     return transposed([found[place] for place in places(chain)])

@@ -50,6 +50,11 @@ LINK_FORCES = (
     "link_forces are such a wrench of every link, one after the other, in the link's own frame.",
 )
 
+BASE_MOTION = (
+    "base_motion is the angular velocity, angular acceleration and linear acceleration of the base",
+    "in the axes of the reference frame. Of an IMU at its origin, which feels f: (w, wd, f + g).",
+)
+
 
 def export(
     robot: "Robot",
@@ -177,6 +182,7 @@ def notes(
         "tau = M qdd + C qd + g + friction(qd) + J^T wrench; a wrench is what the tool",
         "exerts on the world, three forces then three moments, in the tool frame.",
         *(LINK_FORCES if any("link_forces" in key for key in programs) else ()),
+        *(BASE_MOTION if any("base_motion" in key for key in programs) else ()),
         *(closed_notes(robot) if robot.model.closures else ()),
         *REMARKS.get(options["target"], ()),
     ]

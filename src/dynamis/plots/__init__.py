@@ -7,6 +7,7 @@ package("matplotlib", "matplotlib", "drawing", "plots")
 from .animation import animate  # noqa: E402
 from .estimate_plot import plot_hysteresis, plot_response  # noqa: E402
 from .free_body_plot import plot_free_body  # noqa: E402
+from .reaction_plot import plot_reactions  # noqa: E402
 from .robot_plot import plot_robot  # noqa: E402
 from .run_plot import plot_run  # noqa: E402
 from .skeleton import Skeleton, skeleton  # noqa: E402
@@ -19,6 +20,7 @@ __all__ = [
     "animate",
     "plot_free_body",
     "plot_hysteresis",
+    "plot_reactions",
     "plot_response",
     "plot_robot",
     "plot_run",

@@ -137,22 +137,28 @@ def _measured(run: "RunLike", name: str) -> tuple[np.ndarray, np.ndarray] | None
     return np.asarray(log.t), _of_all(run, values)
 
 
-def joint_indices(robot: Robot, joints: Any) -> list[int]:
-    """Indices of joints given by name or number; None is all, of closed loops the drives."""
+def joint_indices(robot: Robot, joints: Any, names: Sequence[str] = ()) -> list[int]:
+    """Indices of joints given by name or number; None is all, of closed loops the drives.
+
+    `names` are those of the joints, where they are not those of q.
+    """
+    names = names or robot.joint_names
     if joints is None:
         return list(robot.driven) or list(range(robot.n))
     given = list(joints) if is_list(joints) else [joints]
     found = []
     for joint in given:
         if isinstance(joint, str):
-            one_of(joint, robot.joint_names, f"joints has {joint!r}, which {robot.name!r} has not")
-            found.append(robot.joint_names.index(joint))
-        elif isinstance(joint, (int, np.integer)) and not is_flag(joint) and 0 <= joint < robot.n:
+            one_of(joint, names, f"joints has {joint!r}, which {robot.name!r} has not")
+            found.append(names.index(joint))
+        elif (
+            isinstance(joint, (int, np.integer)) and not is_flag(joint) and 0 <= joint < len(names)
+        ):
             found.append(int(joint))
         else:
             raise OptionError(
-                f"joints has {shown(joint)}, expected names or numbers from 0 to {robot.n - 1}",
-                "known: " + ", ".join(robot.joint_names),
+                f"joints has {shown(joint)}, expected names or numbers from 0 to {len(names) - 1}",
+                "known: " + ", ".join(names),
             )
     if not found:
         raise OptionError("joints is empty, expected names or numbers, or None")

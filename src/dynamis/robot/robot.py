@@ -428,6 +428,7 @@ class Robot:
         qdd: "ArrayLike",
         wrench: "ArrayLike | None" = None,
         link_forces: "ArrayLike | None" = None,
+        base_motion: "ArrayLike | None" = None,
         **options: "Unpack[Options]",
     ) -> np.ndarray:
         """Forces and moments of the closures in a motion, (..., rows) as `closure_rows` names them.
@@ -436,7 +437,8 @@ class Robot:
         others imply carries nothing.
         """
         refuse_undriven(self._calls)
-        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "link_forces": link_forces}
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
+        arguments["link_forces"] = link_forces
         return self._calls("constraint_forces", arguments, options)
 
     @fast
@@ -447,6 +449,7 @@ class Robot:
         qdd: "ArrayLike",
         wrench: "ArrayLike | None" = None,
         link_forces: "ArrayLike | None" = None,
+        base_motion: "ArrayLike | None" = None,
         **options: "Unpack[Options]",
     ) -> np.ndarray:
         """Force then moment that holds every closure in a motion, (..., closures, 6), N and N m.
@@ -455,7 +458,8 @@ class Robot:
         the first: `constraint_forces` put together. A condition that others imply carries nothing.
         """
         refuse_undriven(self._calls)
-        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "link_forces": link_forces}
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
+        arguments["link_forces"] = link_forces
         return self._calls("closure_reactions", arguments, options)
 
     def assemble(
@@ -556,8 +560,6 @@ class Robot:
         arguments |= {"link_forces": link_forces, "temperature": temperature}
         if self.model.closures:
             arguments["preload"] = preload
-            if base_motion is not None:
-                raise OptionError("base_motion is not available for mechanisms with closures")
             refuse_undriven(self._calls)
         elif preload is not None:
             raise OptionError(f"robot {self.name!r} has no closures: preload does nothing")
@@ -578,12 +580,14 @@ class Robot:
         wrench: "ArrayLike | None" = None,
         link_forces: "ArrayLike | None" = None,
         temperature: "ArrayLike | None" = None,
+        base_motion: "ArrayLike | None" = None,
         **options: "Unpack[Options]",
     ) -> np.ndarray:
         """qdd from torques, (..., n); a singular mass matrix raises and names the joint.
 
-        `wrench`, `link_forces` and `temperature` are those of `inverse_dynamics`. Methods: None
-        picks the cheapest by operation count; walker-orin-1, -2, -3, -4, articulated-body.
+        `wrench`, `link_forces`, `temperature` and `base_motion` are those of `inverse_dynamics`
+        (`dy.trajectory.BaseMotion` makes it of poses and of IMUs). Methods: None picks the cheapest
+        by operation count; walker-orin-1, -2, -3, -4, articulated-body.
         """
         if method is not None:
             choice(method, "method", FORWARD_METHODS)
@@ -593,8 +597,8 @@ class Robot:
             )
         if method == "articulated-body":
             refuse_coupled(self.model, self.chain, "articulated-body")
-        arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench, "link_forces": link_forces}
-        arguments["temperature"] = temperature
+        arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench, "base_motion": base_motion}
+        arguments |= {"link_forces": link_forces, "temperature": temperature}
         chosen = {} if method is None else {"method": method}
         if method is None or method in COMPILED_FORWARD:
             return self._calls("forward_dynamics", arguments, options, {"method": method}, **chosen)
@@ -634,8 +638,6 @@ class Robot:
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
         arguments["link_forces"] = link_forces
         if self.model.closures:
-            if base_motion is not None:
-                raise OptionError("base_motion is not available for mechanisms with closures")
             refuse_undriven(self._calls)
         return self._calls("joint_reactions", arguments, options)
 
@@ -895,20 +897,24 @@ class Robot:
         qd: "ArrayLike",
         qdd: "ArrayLike",
         qd_ref: "ArrayLike | None" = None,
+        base_motion: "ArrayLike | None" = None,
         **options: "Unpack[Options]",
     ) -> np.ndarray:
         """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
 
         Y leaves out friction under load (`load_friction`), and what a law of your own gives without
         its linear constants. With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C
-        skew; those of friction are zero, as it is not part of that sum.
+        skew; those of friction are zero, as it is not part of that sum. With `base_motion`: those
+        of `inverse_dynamics` on a base that moves.
 
         Of a mechanism with closures: zero in the rows of passive joints; qd_ref must keep the loops
         closed, and qdd be its rate of change.
         """
         refuse_undriven(self._calls)
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
-        arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref}
+        if qd_ref is not None and base_motion is not None:
+            raise OptionError("regressor got qd_ref and base_motion, expected one of them at most")
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref, "base_motion": base_motion}
         return self._calls("regressor", arguments, options)
 
     # -- elastic joints ----------------------------------------------------------------------------

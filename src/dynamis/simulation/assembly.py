@@ -22,6 +22,7 @@ from .elastic.motor_start import motor_start
 from .elastic.presliding import slipping_at_once, unresolved
 from .elastic.vibration import short_contacts
 from .plant import Plant
+from .run import Acted
 from .settings import Settings, force_shapes
 from .tasks import Inputs, PlantStep, Slots, Task, computer_function, latch_function
 
@@ -236,6 +237,23 @@ class Assembly:
         """Those of one instant, (size,)."""
         return self.forces(np.array([t]), np.array([since]))[0]
 
+    def acted(self, s: Settings, t: np.ndarray, rows: np.ndarray) -> Acted:
+        """What acted on one arm in states (N, size) at t, and its accelerations."""
+        own = s.start.parameters
+        plant = self.plant if own is None else self._parametrised(own[0].tolist())
+        constants = np.ravel(self.plant_constants(s, s.dt)).tolist()
+        acting = self.inputs.acting(self.forces(t, t).T, constants)
+        with np.errstate(all="ignore"):
+            found = plant.accelerations(self.slots.read(rows.T.astype(float)), acting, s.dt, NUMPY)
+        forces, links = (
+            {x: getattr(acting, x) for x in ("wrench", "base_motion")},
+            acting.link_forces,
+        )
+        forces["link_forces"] = None if links is None else [x for row in links for x in row]
+        shapes = force_shapes(s.robot)
+        given = {k: _rows(x, t).reshape(-1, *shapes[k]) for k, x in forces.items() if x is not None}
+        return Acted(_rows(found, t), given)
+
     def plant_signal(self, s: Settings, first: int, steps: int) -> np.ndarray:
         """Rows (t, forces at every node, what measures need) of the steps, (steps, 1 + ...)."""
         return self.plant_rows(s, s.dt * np.arange(first, first + steps), s.dt)
@@ -315,3 +333,8 @@ class Assembly:
             "latch": lambda: np.zeros(1),
         }
         return [makers[task.name]() for task in self.tasks]
+
+
+def _rows(columns: Sequence[Any], t: np.ndarray) -> np.ndarray:
+    """Columns, each an array or a number, as rows (N, size)."""
+    return np.stack([np.broadcast_to(x, len(t)) for x in columns], axis=-1)

@@ -144,6 +144,7 @@ class Options:
         None, "Force and moment that the tool exerts on the world, in the tool frame.", "N, N m"
     )
     link_forces: Any = option(None, "Such a force and moment of every link.", "N, N m")
+    base_motion: Any = option(None, "Motion of the base: a BaseMotion, or nine numbers.", "SI")
     observer: Any = option(None, "Observer of external torques or of the payload.", check=_observer)
     sensors: Any = option(None, "Sensors that measure (default: exact ones).", check=_sensors)
     sample_time: float | None = option(

@@ -327,6 +327,14 @@ class Plant:
         qdd, _ = self._accelerations(inertia, rest, other, x, fn)
         return self._rates(x, qdd, other, bristle_rate, current_rate, fn)
 
+    def accelerations(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> list[Any]:
+        """Of the joints in a state that holds what the drives exert in the step from there on."""
+        arm, acting = self.in_state(x, fn)._engaged(x), self.sides.all_forces(acting)
+        x = self.sides.joined(x)
+        inertia, rest, other, _ = arm._forces(x, acting, h, fn)
+        qdd, _ = arm._accelerations(inertia, rest, other, x, fn)
+        return qdd[: self.chain.link_coordinates]
+
     def _rates(
         self, x: PlantState, qdd: list[Any], other: Scalars, bristle: list[Any],
         current: list[Any], fn: Functions,
@@ -497,7 +505,7 @@ class Plant:
         the rates of its bristles.
         """
         c = self.chain
-        still, given = [0.0] * c.n, (acting.wrench, None, acting.link_forces)
+        still, given = [0.0] * c.n, (acting.wrench, acting.base_motion, acting.link_forces)
         at = Instant(c, fn, x.q, x.qd, still, *given)
         bias = elements.torque(at, elements.without_rotors)
         other, rates = rows.always(c, x.qd, x.bristle, h, fn)

@@ -311,6 +311,7 @@ class RunRecorder:
             _motors=self._motors(part),
             _step=step,
             _loop=self._elastic_loop(0) if start.shape == () else None,
+            _acted=partial(m.acted, s, t, rows[0]) if start.shape == () else None,
         )
         return run if start.like is None else run._moved(partial(like, start.like))
 

@@ -17,6 +17,7 @@ from ..errors import OptionError, warn
 from ..files import separate, write_columns
 from ..lazy import cached_property, package
 from ..model.check.finding import Finding
+from ..robot.joint_reactions import JointReactions
 from ..tables import html_table
 from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_short
 from .contact.history import Contacts, contacts_of
@@ -67,6 +68,13 @@ class Measurement(NamedTuple):
     tau: np.ndarray
 
 
+class Acted(NamedTuple):
+    """Accelerations of the joints (N, n), and options of `dynamis.Robot.joint_reactions`."""
+
+    qdd: np.ndarray
+    forces: Mapping[str, np.ndarray]  # by option: wrench, link_forces
+
+
 ARRAYS = ("q", "qd", "tau", "friction", "stuck")
 
 
@@ -110,6 +118,7 @@ class Run:
     _motors: Mapping[str, Any] = field(default_factory=dict)  # of elastic joints; others as q
     _step: "StepCheck | None" = field(default=None, compare=False)
     _loop: "ElasticLoop | None" = field(default=None, compare=False)  # of a law on an elastic arm
+    _acted: "Callable[[], Acted] | None" = field(default=None, compare=False)  # of one arm
 
     @property
     def motor(self) -> np.ndarray:
@@ -190,6 +199,34 @@ class Run:
             rate = self.motor_rate[..., i] - self.qd[..., i]
             found[..., i] = transmitted(gear, self.deflection[..., i], rate, NUMPY)
         return found
+
+    @cached_property
+    def _forces(self) -> Acted:
+        """What acted beside the drives, and the accelerations."""
+        if self._acted is None:
+            raise OptionError(
+                "accelerations of an ensemble are not kept",
+                "simulate the arm that is asked for alone",
+            )
+        return self._acted()
+
+    @property
+    def qdd(self) -> np.ndarray:
+        """Accelerations of the joints of one arm, (N, n): by the torques, friction and holds that
+        act from each instant on; impacts, which last no time, have none."""
+        return self._forces.qdd
+
+    @cached_property
+    def reactions(self) -> JointReactions:
+        """Force and moment in every joint of one arm over time: `.values` (N, links, 6).
+
+        `robot.joint_reactions` along the run, with the `wrench` and `link_forces` that acted. Print
+        the largest and the RMS of every component, `.plot()`, `.report("reactions.html")`.
+        """
+        qdd, forces = self._forces
+        given: dict[str, Any] = {**forces}
+        found = self.robot.joint_reactions(self.q, self.qd, qdd, **given)
+        return JointReactions(self.robot, self.t, found)
 
     @property
     def metrics(self) -> "TrackingMetrics":
@@ -315,7 +352,9 @@ class Run:
     def __getstate__(self) -> dict[str, Any]:
         """The state of a copy: checks of step and gains are done, what they need stays behind."""
         known = {"step_error": self.step_error, "closed_loop_mode": self.closed_loop_mode}
-        return {**vars(self), **known, "_step": None, "_loop": None}
+        if self._acted is not None:
+            known["_forces"] = self._forces
+        return {**vars(self), **known, "_step": None, "_loop": None, "_acted": None}
 
     def numpy(self) -> "Run":
         """It with NumPy arrays, where it has those of another library."""

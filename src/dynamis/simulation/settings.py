@@ -20,6 +20,7 @@ from ..ik.follow import follow
 from ..lazy import cached_property
 from ..model.parameters import parameter_names
 from ..robot.closing import drive_hint, refuse_unclosed
+from ..trajectory.base_motion import BaseMotion
 from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
 from .contact.points import Point
@@ -209,7 +210,8 @@ def _contacts(
 def force_shapes(robot: "Robot") -> dict[str, tuple[int, ...]]:
     """Shapes of the forces known beforehand at one instant, by name of the option."""
     n, links = robot.n, len(robot.link_names)
-    return {"torque": (n,), "external": (n,), "wrench": (6,), "link_forces": (links, 6)}
+    return {"torque": (n,), "external": (n,), "wrench": (6,), "link_forces": (links, 6),
+            "base_motion": (9,)}  # fmt: skip
 
 
 def _forces(options: Options, robot: "Robot") -> dict[str, Any]:
@@ -221,6 +223,9 @@ def _forces(options: Options, robot: "Robot") -> dict[str, Any]:
     for name, shape in force_shapes(robot).items():
         value = on_host(getattr(options, name))
         if value is None:
+            continue
+        if isinstance(value, BaseMotion):
+            forces[name] = partial(_moving, value, robot, options.dt)
             continue
         shared = force_of_all_arms(value, shape)
         if shared is not value:
@@ -242,6 +247,14 @@ def _forces(options: Options, robot: "Robot") -> dict[str, Any]:
         "per_arm": per_arm,
         "for_all_arms": frozenset(for_all_arms),
     }
+
+
+def _moving(
+    motion: BaseMotion, robot: "Robot", dt: float, t: np.ndarray, since: np.ndarray
+) -> np.ndarray:
+    """Rows of a base that moves; what acts at the end of a run is that of one more step."""
+    beyond = (t > motion.end) & (t <= motion.end + (1.0 + SLACK) * dt)
+    return motion.rows(robot, np.where(beyond, motion.end, t))
 
 
 def _of_drives(robot: "Robot", torque: Force) -> Force:

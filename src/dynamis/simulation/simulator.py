@@ -59,6 +59,7 @@ def simulate(
     external: Any = None,
     wrench: Any = None,
     link_forces: Any = None,
+    base_motion: Any = None,
     observer: Any = None,
     sensors: Any = None,
     sample_time: float | None = None,
@@ -94,6 +95,10 @@ def simulate(
     (a row per link, as in `inverse_dynamics`) stay, are functions of t, or have one more axis: an
     entry per step. With further axes before that one, which then has one entry, they stay and
     differ from arm to arm of an ensemble: `torque` (N, 1, n), while (1, steps, n) is for all arms.
+
+    `base_motion` is how the base moves: a `dy.trajectory.BaseMotion` of poses over time or of what
+    an IMU recorded, or the nine numbers of `inverse_dynamics` in the same forms as forces; q, qd
+    and energies are then as seen from the base.
 
     Without q0 the arm starts on its reference, if that is a trajectory: at its first point and with
     its velocity; otherwise at `robot.home` (q = 0), at rest. qd0 is zero where q0 is given alone.
@@ -274,6 +279,7 @@ class Simulator:
         external: Any = None,
         wrench: Any = None,
         link_forces: Any = None,
+        base_motion: Any = None,
         observer: Any = None,
         sensors: Any = None,
         sample_time: float | None = None,

@@ -50,7 +50,8 @@ CONTACTS = (*CONTACT_VECTORS, "contact_mode", "contact_paradox", "contact_residu
 
 @dataclass(frozen=True)
 class Acting:
-    """Forces known beforehand at one instant: of the drives, on the joints, on tool and links.
+    """What is known beforehand at one instant: forces of the drives, on the joints, on tool and
+    links, and the motion of the base.
 
     They are called as the options of `dy.simulate`; `link_forces` is a row per link.
     """
@@ -59,6 +60,7 @@ class Acting:
     external: Scalars | None = None
     wrench: Scalars | None = None
     link_forces: Scalars | None = None
+    base_motion: Scalars | None = None
 
 
 class ImplicitSums(NamedTuple):

@@ -18,8 +18,10 @@ from .case import Case
 from .ensemble import function_name
 from .scatter import ALTERNATIVES
 
-BY_CODE = ("controller", "reference", "torque", "external", "wrench", "link_forces", "observer",
-           "sensors")  # fmt: skip  # programs, numbers and rows that come from them count
+BY_CODE = (  # programs, numbers and rows that come from them count
+    *("controller", "reference", "torque", "external", "wrench", "link_forces", "base_motion"),
+    *("observer", "sensors"),
+)
 NO_MATTER = ("threads", "device", "fused")  # how it is computed; `fused` is asked beside
 PROVED = 8  # samples that show whether functions of the user's give what they gave
 ROWS = 20_000  # of references and forces, at a time

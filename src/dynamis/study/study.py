@@ -423,6 +423,7 @@ def study(
     external: Any = None,
     wrench: Any = None,
     link_forces: Any = None,
+    base_motion: Any = None,
     observer: Any = None,
     sensors: Any = None,
     sample_time: float | None = None,

@@ -1,5 +1,6 @@
 """Motions in time: q, qd and qdd at any t, over arrays or any scalar, checked against limits."""
 
+from .base_motion import BaseMotion
 from .file import from_file
 from .fourier import Fourier, Sine, fourier, sine
 from .function import from_function
@@ -9,9 +10,9 @@ from .shaped import Shaped, zvd
 from .trajectory import Along, Derivatives, Sampled, State, Trajectory
 
 __all__ = [
-    "Along", "Derivatives", "Fourier", "Hermite", "Sampled", "Shaped", "Sine", "State",
-    "Trajectory", "cubic", "fourier", "from_file", "from_function", "line", "nonic", "quintic",
-    "septic", "sine", "time_optimal", "trapezoid", "via", "zvd",
+    "Along", "BaseMotion", "Derivatives", "Fourier", "Hermite", "Sampled", "Shaped", "Sine",
+    "State", "Trajectory", "cubic", "fourier", "from_file", "from_function", "line", "nonic",
+    "quintic", "septic", "sine", "time_optimal", "trapezoid", "via", "zvd",
 ]  # fmt: skip
 
 

@@ -52,7 +52,7 @@ class Bodies(Element):
         """Columns of an observation matrix: links, and rotors that are bodies."""
         c = at.chain
         if at.qd_ref is None:
-            W = shared_observation_matrix(c, at.x, at.xd, at.xdd, at.fn)
+            W = shared_observation_matrix(c, at.x, at.xd, at.xdd, at.fn, at.base_motion)
         else:
             rates = Rates(at.xd, coupling.rates(c, at.qd_ref), at.xdd)
             W = two_velocity_matrix(c, at.x, rates, at.fn)
@@ -81,14 +81,14 @@ BODIES = Bodies()
 
 
 def shared_observation_matrix(
-    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions, base_motion: Any = None
 ) -> list[list[Any]]:
     """The observation matrix of `gibbs_appell`, with fewer operations.
 
     What a link could give to its parent (see `reduce`) has, on every joint before, the columns of
     the parent's parameters it would become: they are combined instead of carried down.
     """
-    frames, links = outward(chain, x, xd, xdd, fn)
+    frames, links = outward(chain, x, xd, xdd, fn, base_motion)
     size = len(chain.joints)
     W: list[list[Any]] = [[0.0] * (INERTIAL * size) for _ in range(size)]
     for i, motion in enumerate(links):
