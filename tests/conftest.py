@@ -18,7 +18,7 @@ os.environ["DYNAMIS_COMPILE"] = "off"  # hundreds of random robots; see the fixt
 gc.set_threshold(50_000, 20, 20)
 
 settings.register_profile(
-    "dynamis", derandomize=True, print_blob=True, deadline=None, max_examples=50
+    "dynamis", derandomize=True, print_blob=True, deadline=None, max_examples=30
 )
 settings.register_profile("thorough", settings.get_profile("dynamis"), max_examples=1000)
 settings.load_profile("dynamis")

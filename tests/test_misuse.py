@@ -13,6 +13,7 @@ import pytest
 import dynamis as dy
 from dynamis.control import Controller, ControlLoop, JointPID
 from dynamis.errors import DynamisError, KeywordError, OptionError, ShapeError
+from dynamis.exercises import question
 from dynamis.robot.arm import Arm
 from dynamis.user_code import ELEMENTARY
 from tests.misuse import VALUES, Table, misspelt, misused, robot
@@ -24,7 +25,8 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 @pytest.fixture(scope="module")
 def table():
-    return Table()
+    yield Table()
+    question._registered.clear()  # of exercises.register
 
 
 def test_everything_public_is_in_the_table(table):

@@ -63,7 +63,7 @@ from ..random_robots import (
 STEP = 1e-6  # of central differences
 DIFFERENCE = 1e-6  # of their results
 COLUMNS = 12  # of the regressor, looked at one by one
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 WRENCH = np.array([10.0, -20.0, 30.0, 5.0, -6.0, 7.0])
 
 
@@ -783,7 +783,7 @@ def test_arms(robot):
     hold(LAWS + OF_ARMS, robot)
 
 
-@settings(few, max_examples=28)
+@settings(few, max_examples=16)
 @given(any_mechanism())
 def test_mechanisms(robot):
     hold(LAWS + OF_MECHANISMS, robot)

@@ -45,13 +45,18 @@ spring = dy.exercises.Question(
 """
 
 
+@pytest.fixture(autouse=True)
+def nothing_registered(monkeypatch):
+    """Whatever another file of tests left there."""
+    monkeypatch.setattr(question, "_registered", {})
+
+
 @pytest.fixture
 def spring(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(FILE, "utf-8")
     (found,) = dy.exercises.register(path)
-    yield found
-    question._registered.clear()
+    return found
 
 
 def test_a_question_of_a_file_is_an_exercise_like_the_others(spring):
@@ -72,27 +77,25 @@ def test_a_question_of_a_file_is_an_exercise_like_the_others(spring):
 def test_the_command_with_a_file_of_ones_own(tmp_path, capsys):
     path = tmp_path / "mine.py"
     path.write_text(FILE, "utf-8")
-    try:
-        assert main(["exercise", "spring", "--exercises", str(path), "--seed", "7"]) == 0
-        assert "101. A spring" in capsys.readouterr().out
-        quiz = tmp_path / "quiz.xml"
-        words = ["exercise", "--exercises", str(path), "--seeds", "1-3", "--output"]
-        assert main([*words, str(quiz)]) == 0
-        assert quiz.read_text("utf-8").count('type="numerical"') == 3
-        assert main(["exercise", "spring,5", "--output", str(tmp_path / "ps1.ipynb")]) == 0
-        assert json.loads((tmp_path / "ps1.ipynb").read_text("utf-8"))["nbformat"] == 4
-        assert main([*words, str(tmp_path / "class")]) == 0
-        (tmp_path / "back").mkdir()
-        form = (tmp_path / "class" / "students" / "answers-2.csv").read_bytes().rstrip()
-        answer = dy.exercises.exercise(101, 2).answers[0]
-        (tmp_path / "back" / "a.csv").write_bytes(form + f"{answer:.4g}".encode())
-        table = tmp_path / "class" / "teacher" / "class.csv"
-        marks = dy.exercises.class_marks(tmp_path / "back", table)
-        assert [x.right for x in marks.students] == [0, 1, 0]
-        assert main(["exercise", "--output", str(quiz)]) == 2
-        assert "need seeds" in capsys.readouterr().err
-    finally:
-        question._registered.clear()
+    assert main(["exercise", "spring", "--exercises", str(path), "--seed", "7"]) == 0
+    assert "101. A spring" in capsys.readouterr().out
+    quiz = tmp_path / "quiz.xml"
+    words = ["exercise", "--exercises", str(path), "--seeds", "1-3", "--output"]
+    assert main([*words, str(quiz)]) == 0
+    assert quiz.read_text("utf-8").count('type="numerical"') == 3
+    assert main(["exercise", "spring,5", "--output", str(tmp_path / "ps1.ipynb")]) == 0
+    assert json.loads((tmp_path / "ps1.ipynb").read_text("utf-8"))["nbformat"] == 4
+    assert main([*words, str(tmp_path / "class")]) == 0
+    (tmp_path / "back").mkdir()
+    form = (tmp_path / "class" / "students" / "answers-2.csv").read_bytes().rstrip()
+    answer = dy.exercises.exercise(101, 2).answers[0]
+    (tmp_path / "back" / "a.csv").write_bytes(form + f"{answer:.4g}".encode())
+    table = tmp_path / "class" / "teacher" / "class.csv"
+    marks = dy.exercises.class_marks(tmp_path / "back", table)
+    assert [x.right for x in marks.students] == [0, 1, 0]
+    assert main(["exercise", "--output", str(quiz)]) == 2
+    assert "need seeds" in capsys.readouterr().err
+    question._registered.clear()
     with pytest.raises(OptionError, match="101"):
         dy.exercises.class_marks(tmp_path / "back", table)
 

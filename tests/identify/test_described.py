@@ -132,6 +132,7 @@ def with_bodies(robot, ten):
     return robot.with_parameters(values)
 
 
+@pytest.mark.thorough
 def test_descriptions_without_masses_or_with_invented_ones_say_nothing(rough):
     """Whatever is wrong with the log: then other findings have to tell."""
     rng = np.random.default_rng(2)

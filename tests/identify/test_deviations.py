@@ -174,6 +174,7 @@ def at_rest(estimator, seed, noise=0.0):
     return dy.identify(ROBOT, log, estimator=estimator, held_out=False, force=True)
 
 
+@pytest.mark.thorough
 def test_a_joint_at_rest_makes_deviations_no_larger():
     found = [at_rest("weighted", seed) for seed in range(8)]
     seen = np.isfinite(found[0].standard_deviations)

@@ -198,7 +198,8 @@ def test_what_is_no_parameter_keeps_its_ratio(compiled):
 
 @pytest.mark.parametrize(
     "name, estimator",
-    [("planar-rp", "weighted"), ("pendulum3", "feasible"), ("cartesian-xy", "weighted"),
+    [("planar-rp", "weighted"), pytest.param("pendulum3", "feasible", marks=pytest.mark.thorough),
+     ("cartesian-xy", "weighted"),
      pytest.param("puma560", "feasible", marks=pytest.mark.thorough)],
 )  # fmt: skip
 def test_arms_without_mass_or_thickness_and_sliding_ones(compiled, name, estimator):

@@ -114,6 +114,7 @@ def outside(described, seeds, law="auto"):
     return np.mean(found.off > REACH * found.noise), np.mean(found.outside)
 
 
+@pytest.mark.thorough
 def test_fewer_unknowns_are_outside_with_ripple_slow_noise_and_hysteresis():
     """With a law that has no memory: the default would model the hysteresis."""
     by_noise, reported = outside(None, range(12), law="smooth")

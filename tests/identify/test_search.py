@@ -82,7 +82,7 @@ def test_coarse_encoders_lower_the_cutoff():
 
 
 def test_a_faster_motion_takes_a_higher_cutoff():
-    """As its band says, whatever the noise made of that of the training log; a slower one none."""
+    """As its band says, or what passes it; a slower one none."""
     slow, fast = log_of(ROBOT, 1, seconds=20.0), log_of(ROBOT, 2, seconds=20.0, harmonics=40)
     found = dy.identify(
         ROBOT, slow, friction="smooth", rotors=True, estimator="weighted", held_out=False
@@ -91,7 +91,7 @@ def test_a_faster_motion_takes_a_higher_cutoff():
     bands = [of_the_motion(x, x.rate) for x in (slow, fast)]
     assert bands[1] > 2.0 * bands[0]
     how = found._how(fast)
-    assert how.cutoff == pytest.approx(min(cutoff * bands[1] / bands[0], 0.2 * fast.rate))
+    assert 1.5 * cutoff < how.cutoff == pytest.approx(4.0 * bands[1] / 12.0)
     kept = validation(found.unknowns, found.values, fast, replace(how, cutoff=cutoff))
     error = found.validate(fast).relative_error_overall
     assert error < 0.95 * kept.relative_error_overall
@@ -101,6 +101,28 @@ def test_a_faster_motion_takes_a_higher_cutoff():
     assert back._how(slow).cutoff == back.elsewhere.cutoff
     asked = replace(found, asked=replace(found.asked, cutoff=cutoff))
     assert asked._how(fast).cutoff == cutoff
+
+
+def test_a_cutoff_that_noise_chose_is_raised_as_far_as_the_motion_needs():
+    """Encoders of 4 mrad: what passes the motion suffices, more passes the encoders' steps."""
+    logs = []
+    for seed, harmonics in ((1, 20), (2, 40)):
+        t, q, qd, qdd = series(seed, seconds=30.0, rate=100.0, harmonics=harmonics)
+        tau = ROBOT.inverse_dynamics(q, qd, qdd)
+        logs.append(dy.Log(t=t, q=4e-3 * np.round(q / 4e-3), tau=tau))
+    slow, fast = logs
+    found = dy.identify(ROBOT, slow, friction="asymmetric", estimator="weighted", held_out=False)
+    bands = [of_the_motion(x, x.rate) / 12.0 for x in logs]
+    cutoff = found.elsewhere.cutoff
+    assert cutoff < 3.0 * bands[0] and 1.5 * bands[0] < bands[1]
+    how = found._how(fast)  # far below what would pass it: as the bands say
+    assert how.cutoff == pytest.approx(cutoff * bands[1] / bands[0])
+    kept = validation(found.unknowns, found.values, fast, replace(how, cutoff=cutoff))
+    assert found.validate(fast).relative_error_overall < 0.2 * kept.relative_error_overall
+    for ratio in (3.5, 2.5 * bands[1] / bands[0], 5.0 * bands[1] / bands[0]):
+        noisy = replace(found, elsewhere=replace(found.elsewhere, cutoff=ratio * bands[0]))
+        passing = max(ratio * bands[0], 4.0 * bands[1])
+        assert noisy._how(fast).cutoff == pytest.approx(min(ratio * bands[1], passing))
 
 
 def test_a_small_difference_that_every_block_shows_counts():

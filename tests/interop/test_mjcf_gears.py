@@ -11,6 +11,7 @@ import dynamis as dy
 from dynamis.errors import DynamisWarning, FileError
 from dynamis.interop import from_mjcf, from_mujoco, to_mjcf
 from dynamis.model.drive import ELASTIC
+from tests.thorough import thorough_but
 
 mujoco = pytest.importorskip("mujoco")
 FIELDS = ("gear", "rotor_inertia", "viscous", "coulomb", "stiffness", *ELASTIC)
@@ -226,7 +227,10 @@ def test_two_masses_in_mujoco():
     np.testing.assert_allclose([run.q[-1, 0], run.motor[-1, 0]], theirs, atol=1e-10)
 
 
-@pytest.mark.parametrize("more", [{"damping": 7.0, "hardening": 1e8}, {"backlash": 2e-3}])
+GEARS = {"damping": 7.0, "hardening": 1e8}, {"backlash": 2e-3}
+
+
+@pytest.mark.parametrize("more", thorough_but(GEARS[:1], GEARS))
 def test_two_links_in_mujoco(more):
     """With backlash the steps differ where teeth meet, so that they are short."""
     robot = two_links(**more).with_friction(0.0, 0.0).with_drive(0, viscous=0.0, coulomb=0.0)
@@ -237,7 +241,7 @@ def test_two_links_in_mujoco(more):
     np.testing.assert_allclose(np.concatenate([run.q[-1], run.motor[-1]]), theirs, atol=1e-8)
 
 
-@pytest.mark.parametrize("hardening", [0.0, 1e7])
+@pytest.mark.parametrize("hardening", thorough_but([1e7], [0.0, 1e7]))
 def test_puma_in_mujoco(hardening):
     robot, torque = puma(hardening), np.array([10.0, -20.0, 5.0, 0.3, 0.2, 0.1])
     q0 = np.array([0.1, 0.3, -1.2, 0.4, 0.5, 0.2])
@@ -247,6 +251,7 @@ def test_puma_in_mujoco(hardening):
     np.testing.assert_allclose(np.concatenate([run.q[-1], run.motor[-1]]), theirs, atol=1e-10)
 
 
+@pytest.mark.thorough
 def test_implicit_steps_of_the_puma_approach_mujoco():
     """Extrapolated over three steps of third order: errors of h^3 and h^4 are gone."""
     robot, torque = puma(), np.array([10.0, -20.0, 5.0, 0.3, 0.2, 0.1])

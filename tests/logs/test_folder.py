@@ -32,6 +32,17 @@ def test_a_folder_is_read_in_the_order_of_its_names(folder):
     assert one.name == "a" and dy.read_logs([]) == []
 
 
+def test_notes_beside_the_logs_are_left_alone(folder):
+    (folder / "notes.txt").write_text("Arm 3, 20 kg.\nJoint 2 was warm; 1.5 h\n\n")
+    assert [x.name for x in dy.read_logs(folder)] == ["a", "b", "c"]
+    text = (folder / "a.csv").read_text()
+    for name, separator in (("d.txt", ","), ("e.txt", " ; "), ("f.txt", " ")):
+        (folder / name).write_text(text.replace(",", separator))
+    assert [x.name for x in dy.read_logs(folder)] == [*"abcdef"]
+    with pytest.raises(FileError, match=r"notes\.txt"):
+        dy.read_logs([folder, folder / "notes.txt"])
+
+
 def test_all_that_cannot_be_read_is_named_at_once(folder):
     (folder / "a.csv").write_text("t,q1,tau1\n")
     (folder / "d.npz").write_bytes(b"PK")

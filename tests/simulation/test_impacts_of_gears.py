@@ -7,6 +7,7 @@ from scipy.integrate import solve_ivp
 import dynamis as dy
 from dynamis.simulation.elastic.backlash import Strike, impulses_of
 from dynamis.spatial.functions import MATH
+from tests.thorough import thorough_but
 
 from .test_elastic import simulated, two_links, two_masses
 
@@ -47,7 +48,7 @@ def test_impacts_of_two_gears_create_no_energy(K):
     assert rebounds > 0.8  # most go on: teeth stay together only where they meet slowly
 
 
-@pytest.mark.parametrize("K", [1e8, 1e9])
+@pytest.mark.parametrize("K", thorough_but([1e9], [1e8, 1e9]))
 def test_impacts_of_six_gears_create_no_energy(K):
     total = energies(free_puma(dict(enumerate([K] * 6))), 3.0, [*range(6)])
     assert total.max() < 1.0 + 1e-3 and np.median(total[:, -1]) > 0.7

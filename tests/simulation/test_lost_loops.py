@@ -104,7 +104,10 @@ def test_the_reason_is_found_from_rows_apart_and_with_any_integrator(options):
     assert "the closures lose rank, beyond it" in run.message and "condition number" in run.message
 
 
-@pytest.mark.parametrize("sampling", [{"dt": 1e-3}, {"dt": 2e-4, "sample_time": 1e-3}], ids=str)
+SAMPLINGS = {"dt": 1e-3}, {"dt": 2e-4, "sample_time": 1e-3}
+
+
+@pytest.mark.parametrize("sampling", thorough_but(SAMPLINGS[:1], SAMPLINGS), ids=str)
 @pytest.mark.parametrize(
     "law, gain",
     [

@@ -63,7 +63,7 @@ def by_coal(one, other):
 
 
 @pytest.mark.parametrize("count", thorough_but([500], [500, 20_000]))
-@pytest.mark.parametrize(("first", "second"), combinations_with_replacement(KINDS, 2))
+@pytest.mark.parametrize(("first", "second"), [*combinations_with_replacement(KINDS, 2)])
 def test_distances_are_those_of_another_engine(first, second, count):
     rng = np.random.default_rng(count)
     (a, *one), (b, *other) = bodies(first, count, rng), bodies(second, count, rng)

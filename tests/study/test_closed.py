@@ -10,6 +10,7 @@ import dynamis as dy
 from dynamis.errors import ClosureError, OptionError, ShapeError
 from dynamis.simulation.measures import MEASURES
 from tests.closed_mechanisms import five_bar, four_bar
+from tests.thorough import thorough_but
 
 from .small import machine_code, same
 from .test_study import values_of
@@ -197,7 +198,7 @@ def fastest(run):
     return np.abs(run.qd).max()
 
 
-@pytest.mark.parametrize("measure", ["peak_torque", fastest])
+@pytest.mark.parametrize("measure", thorough_but([fastest], ["peak_torque", fastest]))
 def test_why_an_arm_diverged_is_said_of_the_first(measure, compiled):
     """Samples said "diverged" alone; of masses that differ the lighter ones shake."""
     robot = dy.load("five-bar")

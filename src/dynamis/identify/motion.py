@@ -11,6 +11,7 @@ from ..logs.log import Log
 
 POWER = 0.9999  # share of the positions' power that lies within the motion's band
 MULTIPLE = 12.0  # of that band: the cut-off
+PASSING = 4.0  # of that band: a lower cut-off changes the motion, at its band by more than 2e-5
 HIGHEST = 0.2  # of the sampling rate
 WINDOW = 8.0  # seconds of the spectra
 NOISIER = 1.5  # times the noise of differences: logged velocities are not used then

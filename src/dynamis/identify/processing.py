@@ -25,6 +25,8 @@ from ..robot.closing import refuse_undriven
 from ..robot.deflections import Bristles, deflections
 from .motion import (
     HIGHEST,
+    MULTIPLE,
+    PASSING,
     WIDER,
     is_even,
     late_velocities,
@@ -291,14 +293,18 @@ class Processing:
 def carried_over(how: Processing, asked: Processing, logs: Sequence[Log], other: Log) -> Processing:
     """What suited some logs, for another one; a cut-off that was asked for stays.
 
-    A faster motion takes it as many times higher as its own band suggests; a slower one, with the
-    same noise in its rows, loses nothing by the same cut-off.
+    A faster motion takes it as many times higher as its own band suggests; one that noise chose,
+    below what the band of the first motion suggests, only as far as the other motion needs to pass.
+    A slower motion, with the same noise in its rows, loses nothing by the same cut-off.
     """
     if how.cutoff is None or asked.cutoff is not None:
         return how
     own, before = (of_the_motions(x, how.rate) for x in ([other], logs))
+    raised = how.cutoff * max(1.0, own / before)
+    if how.cutoff < before:
+        raised = min(raised, max(how.cutoff, own * PASSING / MULTIPLE))
     highest = max(how.cutoff, HIGHEST * (how.rate or other.rate))
-    return replace(how, cutoff=min(how.cutoff * max(1.0, own / before), highest))
+    return replace(how, cutoff=min(raised, highest))
 
 
 def prepare(

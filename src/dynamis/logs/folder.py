@@ -1,5 +1,7 @@
 """`dy.read_logs`: the logs of files and folders, with all that cannot be read named at once."""
 
+import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from .recordings import is_bag
 from .source import BAGS, READERS
 
 NAMED = 20  # files that an error names
+NOTES = 2**16  # bytes of a text file that are searched for a row of numbers
+CELLS = re.compile(rb"[ \t]*[,;\t][ \t]*|[ \t]+")
 
 
 @checked
@@ -20,8 +24,9 @@ def read_logs(source: Any, **options: Any) -> list[Log]:
     """The logs of a folder in the order of their names, or of several files and folders.
 
     A folder stands for the logs in it, not in folders below but for bags of ROS 2 and data sets
-    of LeRobot; other files are left alone. `options` are those of `read_log`, for all of them. What
-    cannot be read is refused, every file with its reason; so are logs of robots that differ.
+    of LeRobot; other files, and texts (.txt) without rows of numbers, are left alone. `options` are
+    those of `read_log`, for all of them. What cannot be read is refused, every file with its
+    reason; so are logs of robots that differ.
     """
     options = dict(passed_on(options, read_log, "source"))
     paths = [path_of(x, "source") for x in (source if is_list(source) else [source])]
@@ -59,7 +64,23 @@ def _inside(path: Path) -> list[Path]:
 def _is_log(path: Path) -> bool:
     if path.is_dir():
         return is_bag(path) or is_data_set(path)
-    return path.suffix.lower() in (*READERS, *BAGS)
+    suffix = path.suffix.lower()
+    return suffix in (*READERS, *BAGS) and (suffix != ".txt" or _has_rows(path))
+
+
+def _has_rows(path: Path) -> bool:
+    """Whether a row of numbers is near the beginning of a text file, unlike in somebody's notes."""
+    with path.open("rb") as file:
+        lines = file.read(NOTES).splitlines()
+    rows = (CELLS.split(line.strip()) for line in lines)
+    return any(len(row) > 1 and all(map(_is_number, row)) for row in rows)
+
+
+def _is_number(cell: bytes) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
 
 
 def _unreadable(refused: list[tuple[Path, DynamisError]], count: int) -> FileError:
