@@ -128,7 +128,7 @@ def hull_of(triangles: np.ndarray) -> np.ndarray:
 
 
 def _scale(scale: Any) -> np.ndarray:
-    if np.ndim(scale) == 0:
+    if not hasattr(scale, "__len__") or isinstance(scale, str):
         return np.full(3, number(scale, "scale"))
     found = numbers(scale, "scale", "expected a number, or three")
     if found.shape != (3,) or not np.isfinite(found).all():
