@@ -369,7 +369,7 @@ def test_work_survives_a_reload_and_a_saved_robot_opens_again(browser, studio):
 
 @pytest.mark.thorough
 def test_what_is_not_drawn_of_an_uploaded_file_is_said(tab):
-    body = b'<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    body = b'<visual><geometry><mesh filename="tip.stl"/></geometry></visual>'
     tip = b'<link name="tip">' + body + b"</link>"
     tab.upload("two.urdf", URDF.replace(b'<link name="tip"/>', tip))
     tab.says("they are not uploaded with the file")

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...arguments import checked, flag, number, positive
-from ...errors import FileError, OptionError
+from ...compile.arrays import numbers
+from ...errors import FileError, OptionError, shown
 from ...spatial.inertia import Inertia, entries, symmetric_of, to_com
 from .meshes import read_triangles
 
@@ -127,6 +128,9 @@ def hull_of(triangles: np.ndarray) -> np.ndarray:
 
 
 def _scale(scale: Any) -> np.ndarray:
-    if np.ndim(scale) == 0:
+    if not hasattr(scale, "__len__") or isinstance(scale, str):
         return np.full(3, number(scale, "scale"))
-    return np.array([number(x, "scale") for x in scale])
+    found = numbers(scale, "scale", "expected a number, or three")
+    if found.shape != (3,) or not np.isfinite(found).all():
+        raise OptionError(f"scale is {shown(scale)}, expected a number, or three")
+    return found
