@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.errors import OptionError
+from dynamis.simulation.contact.setting import contact_points
 
 from .bodies import GRAVITY, body, free_body, hinge, moving_point, slide, tilted
 
@@ -273,3 +275,116 @@ def test_far_from_its_world_an_arm_moves_as_without_one():
     beside = dy.simulate(arm, 0.5, world=[dy.Sphere(radius=0.1, xyz=(9, 0, 0))], **options)
     np.testing.assert_allclose(beside.q, alone.q, atol=1e-13)
     assert not beside.contact_force.any() and not beside.contacts.touching.any()
+
+
+SHAPES = {
+    "capsule": {"kind": "capsule", "from_": (0, 0, 0), "to": (0, 0, 0.2), "radius": 0.05},
+    "box": {"kind": "box", "size": (0.1, 0.1, 0.1)},
+    "mesh": {"kind": "mesh", "file": "none.stl"},
+}
+
+
+@pytest.mark.parametrize(
+    ("shape", "obstacle", "said"),
+    [
+        ("box", dy.Box(size=(1, 1, 1), name="bench"), r"a box with a box .*'bench'"),
+        ("capsule", dy.Box(size=(1, 1, 1)), "a capsule with a box"),
+        ("capsule", dy.Capsule(from_=(0, 0, 0), to=(1, 0, 0), radius=0.1), "capsule with a caps"),
+        ("mesh", dy.Plane(), "geometry1: mesh"),
+        ("box", dy.Plane(stiffness=1e5, name="foam"), "'foam' has stiffness"),
+        ("box", [dy.Plane(name=f"p{k}") for k in range(7)], "at 28 points, at most 24"),
+    ],
+)
+def test_pairs_that_are_not_simulated_are_refused_by_name(shape, obstacle, said):
+    arm = moving_point([dy.Geometry(**SHAPES[shape])])
+    with pytest.raises(OptionError, match=said):
+        dy.simulate(arm, 0.1, q0=[5.0, 0, 0], world=obstacle)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        ({"drive": dy.Drive(rotor_inertia=1e-4, gear=100, stiffness=1e4)}, {}, "elastic joints"),
+        ({"drive": dy.Drive(rotor_inertia=1e-4, gear=100, efficiency=0.8)}, {}, "lose power"),
+        ({}, {"integrator": "dormand-prince"}, "dormand-prince"),
+        ({}, {"dtype": "float32"}, "float32"),
+    ],
+)
+def test_what_is_not_simulated_beside_contacts_is_refused_by_name(change, options, said):
+    arm = two_links()
+    if change:
+        first, second = arm.model.links
+        arm = dy.Robot(replace(arm.model, links=(replace(first, **change), second)))
+    with pytest.raises(OptionError, match=said):
+        dy.simulate(arm, 0.1, world=[dy.Plane(offset=-1.0)], **options)
+
+
+def test_an_arm_without_shapes_or_within_an_obstacle_is_refused():
+    with pytest.raises(OptionError, match=r"no link of robot 'planar-2link' has geometry"):
+        dy.simulate(dy.load("planar-2link"), 0.1, world=[dy.Plane()])
+    with pytest.raises(OptionError, match=r"'geometry1' starts 0\.1 m within 'plane1'"):
+        dy.simulate(ball(), 0.1, q0=[0.0], world=[dy.Plane()])
+    with pytest.raises(OptionError, match="no world to touch"):
+        _ = dy.simulate(ball(), 0.01).contacts
+
+
+def test_materials_of_a_pair():
+    """The obstacle's, or with those of a shape the geometric mean and the larger."""
+    plane = dy.Plane(friction=0.4, restitution=0.2)
+    own = replace(BALL, friction=0.1, restitution=0.7)
+    bare, both = (contact_points(moving_point([x]), [plane])[0].material for x in (BALL, own))
+    assert (bare.friction, bare.restitution) == (0.4, 0.2)
+    assert (both.friction, both.restitution) == (pytest.approx(0.2), 0.7)
+
+
+def test_members_of_an_ensemble_are_single_runs():
+    sphere, world = moving_point([BALL]), [dy.Plane(friction=0.3, restitution=0.5)]
+    starts = [[0.3, 0, 0], [0.1, 0, 0]]
+    rates = [[0, 1.0, 0], [0, 0.5, 0.2]]
+    many = dy.simulate(sphere, 0.5, q0=starts, qd0=rates, world=world, check_step=False)
+    assert many.contact_force.shape == (2, 501, 1, 3)
+    for k in (0, 1):
+        one = dy.simulate(sphere, 0.5, q0=starts[k], qd0=rates[k], world=world, check_step=False)
+        np.testing.assert_array_equal(many.q[k], one.q)
+        np.testing.assert_array_equal(many.contact_force[k], one.contact_force)
+
+
+def test_without_machine_code_it_is_the_same(monkeypatch):
+    run = pressed(12.0, 0.05)
+    monkeypatch.setenv("DYNAMIS_COMPILE", "off")
+    slow = pressed(12.0, 0.05)
+    np.testing.assert_allclose(slow.q, run.q, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(slow.contact_force, run.contact_force, rtol=0, atol=1e-9)
+
+
+def test_a_function_as_controller_sees_contacts_too():
+    arm = two_links()
+    J = arm.jacobian(AT_WALL)[:2]
+    x = arm.fk(AT_WALL)[0, 3]
+    wall = dy.Plane(normal=(-1, 0, 0), offset=-x - POINT, friction=0.4)
+    torque = J.T @ [20.0, 7.9]
+    run = dy.simulate(
+        arm, 0.01, q0=AT_WALL, controller=lambda t, q, qd: torque, world=[wall], check_step=False
+    )
+    assert run.contact_force[0, 0] == pytest.approx([-20.0, -7.9, 0.0], abs=1e-9)
+
+
+def test_an_arm_among_walls_keeps_its_energy():
+    """Elastic impacts of a body that turns: what they are off by is of second order in dt."""
+    walls = [
+        dy.Plane(normal=normal, offset=-room, friction=0.0, restitution=1.0)
+        for normal, room in (
+            ((-1, 0, 0), 0.7),
+            ((1, 0, 0), 0.7),
+            ((0, 1, 0), 0.6),
+            ((0, -1, 0), 0.6),
+        )
+    ]
+    options = {"q0": AT_WALL, "qd0": [1.0, -2.0], "world": walls, "check_step": False}
+    worst = []
+    for dt in (2e-3, 5e-4):
+        run = dy.simulate(two_links(), 20.0, dt=dt, **options)
+        energy = run.energy.total
+        assert (run.contacts.force.max(axis=(1, 2)) > 50).sum() > 4
+        worst.append(np.abs(energy / energy[0] - 1).max())
+    assert worst[0] < 5e-4 and worst[1] < 5e-5

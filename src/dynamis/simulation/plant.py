@@ -376,8 +376,7 @@ class Plant:
     ) -> PlantState:  # fmt: skip
         q, qd, inertia = self._after_events(x, end, h, fn)
         if self.contacts:
-            inertia = inertia or inertia_at(self.chain, q, fn, holds=self.holds)
-            q, qd, parts = contact.struck(self, x, end, q, qd, h, inertia, solve, fn)
+            q, qd, parts = contact.struck(self, x, end, q, qd, h, solve, fn)
             end = replace(end, **parts)
         law_state = own_states_at_end(self, x, end, q, h, fn)
         q, qd = self._closed(q, qd, inertia, fn)

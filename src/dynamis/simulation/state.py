@@ -45,7 +45,6 @@ class PlantState:
 INTEGRATED = ("q", "qd", "motor", "motor_rate", "bristle", "current", "warmth", "law_state")
 PARTS = ("computer", "measures")  # with names of their own
 CONTACT_VECTORS = ("contact_force", "contact_target", "contact_impulse")  # three of every point
-CONTACTS = (*CONTACT_VECTORS, "contact_mode", "contact_paradox", "contact_residual")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ...compile.arrays import NUMPY
 from ..assembly import Assembly
 from ..plant import Plant
 from ..settings import Settings, shorter_steps
-from ..state import CONTACTS, PlantState
+from ..state import PlantState
 from .loops import FALL, LoopFigures, most_departure
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def _steps(s: Settings, m: Assembly, plant: Plant, row: np.ndarray, t: float, me
         law_state=part("law_state"), tau=tau, friction=none,
         direction=part("direction"), motor_friction=part("motor_friction"),
         motor_direction=part("motor_direction"), flank=part("flank"), command=tau, loss=[],
-        impulse=[], computer={}, **{name: [] for name in CONTACTS},
+        impulse=[], computer={}, contact_force=[], contact_mode=[], contact_target=[],
+        contact_impulse=[], contact_residual=[], contact_paradox=[],
     )  # fmt: skip
     plant = replace(plant, drives=False)  # the torques are known
     constants = np.atleast_2d(m.plant_constants(s, s.dt))

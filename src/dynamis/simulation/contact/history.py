@@ -124,7 +124,7 @@ class Contacts:
                     f"{shape!r} slides on {obstacle!r} as Painleve's rod does, first at "
                     f"t = {t[where[-2]]:g} s: pressing it on drives it further in, so that "
                     "rigid bodies with Coulomb friction have no one motion there",
-                    "give the obstacle less friction, or stiffness",
+                    "give the obstacle less friction",
                 )
             )
         if self.unsolved:

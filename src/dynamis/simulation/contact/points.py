@@ -5,9 +5,11 @@ velocity of the material of the arm there, d' = n . v, and u = (n . v, t1 . v, t
 joint stop is a point without tangents: J is its coordinate alone.
 
     sphere and anything    one point
-    capsule and a plane    its ends; and a box: its ends and its nearest point
-    capsule and others     its nearest point
-    box and a plane        the four corners of the face that looks down; and others: nearest point
+    capsule and a plane    its ends
+    box and a plane        the four corners of the face that looks down
+
+Where both are capsules or boxes, faces and edges that lie along each other have no one nearest
+point: such pairs have no points.
 """
 
 from collections.abc import Sequence
@@ -106,10 +108,6 @@ def points_of(
         if solid.half is not None:
             return [one._replace(corner=k) for k in range(4)]
         return [one] if solid.is_point else [one._replace(solid=x) for x in _ends(solid)]
-    if obstacle.half is not None and not solid.is_point:
-        return [one, *(one._replace(solid=x) for x in _ends(solid))]
-    if solid.half is not None and not obstacle.is_point:
-        return [one, *(one._replace(obstacle=x) for x in _ends(obstacle))]
     return [one]
 
 

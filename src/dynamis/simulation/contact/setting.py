@@ -25,6 +25,12 @@ def contact_points(robot: "Robot", world: Any) -> tuple[ContactPoint, ...]:
     around = obstacles(world)
     if not around:
         return ()
+    soft = next((name for name, x in around.items() if x.stiffness is not None), None)
+    if soft is not None:
+        raise OptionError(
+            f"obstacle {soft!r} has stiffness, but contacts are simulated as rigid only",
+            "leave stiffness and damping out",
+        )
     shapes = _shapes(robot)
     found: list[ContactPoint] = []
     for shape in shapes:
@@ -33,7 +39,7 @@ def contact_points(robot: "Robot", world: Any) -> tuple[ContactPoint, ...]:
             continue
         solid = solid_of(shape, robot.model.values, place)
         for name, obstacle in around.items():
-            _refuse_boxes(shape, solid, name, obstacle)
+            _refuse_pair(shape, solid, name, obstacle)
             material = _material(robot, shape, obstacle)
             names = str(shape.name), name
             found += points_of(names, link, solid, obstacle.solid, material)
@@ -119,13 +125,16 @@ def _shapes(robot: "Robot") -> list[Geometry]:
     return shapes
 
 
-def _refuse_boxes(shape: Geometry, solid: Solid, name: str, obstacle: Obstacle) -> None:
+def _refuse_pair(shape: Geometry, solid: Solid, name: str, obstacle: Obstacle) -> None:
+    """Refuse pairs whose edges and faces may lie along each other: these touch at no one point."""
     other = obstacle.solid
-    if solid.half is not None and not isinstance(other, Plane) and other.half is not None:
-        raise OptionError(
-            f"contacts of a box with a box are not simulated: {shape.name!r} and {name!r}",
-            "describe the obstacle by planes, or the link by capsules or spheres",
-        )
+    if isinstance(other, Plane) or other.is_point or solid.is_point:
+        return
+    kind = type(obstacle).__name__.lower()
+    raise OptionError(
+        f"contacts of a {shape.kind} with a {kind} are not simulated: {shape.name!r} and {name!r}",
+        "describe the link by spheres there, or the obstacle by planes or spheres",
+    )
 
 
 def _material(robot: "Robot", shape: Geometry, obstacle: Obstacle) -> Material:

@@ -11,13 +11,14 @@ A point that sticks, or is to come to rest within the step, is given the acceler
 velocity u at the start, so that it rests at the end whatever rounding left over.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...spatial.functions import Functions, zero
 from ...spatial.vectors import Scalars, inner, less, plus, unit
 from ..impacts import REBOUND, SLOW
-from ..inertia import ArmInertia, Constrained, independent_solve
+from ..inertia import ArmInertia, Constrained, independent_solve, inertia_at
 from .calls import Kind, Solve
 from .points import Motion, Point, Stop, motions
 from .solver import DEPENDENT, ENDLESS, LEAST, Box, Cone, Problem, Solution, scales_of, solve_rows
@@ -279,80 +280,112 @@ def _against(plant: "Plant", x: "PlantState", k: int, m: Motion, fn: Functions) 
 # at the end
 
 
-class Struck(NamedTuple):
-    """A point at the end of the stages."""
+class Hit(NamedTuple):
+    """What a point met within a step: whether it did, and the share of the step since."""
 
-    hit: Any  # it met its obstacle within the step
-    since: Any  # seconds ago
-    speed: Any  # normal, at that instant
-    wanted: list[Any]  # velocity of every row at the end of the step
-    hard: Any  # faster than a push
-    bounces: Any
+    hit: Any
+    share: Any
+    restitution: Any
+    bounces: Any = 0.0
 
 
 def struck(
     plant: "Plant", x: "PlantState", end: "PlantState", q: list[Any], qd: list[Any], h: Any,
-    inertia: Inertia, solve: Solve, fn: Functions,
+    solve: Solve, fn: Functions,
 ) -> tuple[list[Any], list[Any], dict[str, list[Any]]]:  # fmt: skip
-    """q, qd after what was met in a step from x; parts of the state that tell of it."""
-    found = motions(plant.contacts, plant.chain, q, fn)
-    places = _places(found)
-    J = [row for m in found for row in m.rows]
-    u = [inner(row, qd) for row in J]
-    points = _strikes(plant, x, found, u, places, h, fn)
-    hard: Any = 0.0
-    event: Any = 0.0
-    for a, b in zip(qd, end.qd, strict=True):  # joints that turned back
-        event = fn.max(event, 1.0 - 1.0 * (a == b))
-    for p in points:
-        hard, event = fn.max(hard, p.hard), fn.max(event, p.hit)
+    """q, qd after what was met in a step from x; parts of the state that tell of it.
+
+    Impulses act where the arm was when it first met something. The velocities they change have the
+    rest of the step, with the accelerations that belong to them, or energy would come of nothing.
+    """
+    after = motions(plant.contacts, plant.chain, q, fn)
+    places, gained = _places(after), less(qd, x.qd)
+    hits = _hits(plant, x, after, qd, h, fn)
+    since = _most([p.share for p in hits], fn)
+    before = [v - since * g for v, g in zip(qd, gained, strict=True)]
+    met = [a - since * h * (v - 0.5 * since * g) for a, v, g in zip(q, qd, gained, strict=True)]
+    found = motions(plant.contacts, plant.chain, met, fn)
+    event = _most([1.0 - 1.0 * (a == b) for a, b in zip(qd, end.qd, strict=True)], fn)
+    event = fn.max(event, _most([p.hit for p in hits], fn))  # joints that turned back, and strikes
+    hits, hard, velocities = _speeds(hits, found, qd, gained, fn)
     fixed = [
         None if d is None else 1.0 * (v == 0.0) * (hard == 0.0)
         for d, v in zip(plant.held(x), qd, strict=True)
     ]
-    rows = _rows(J, inertia, fixed, fn)
-    blocks, v = [], []
-    for k, (m, p, place) in enumerate(zip(found, points, places, strict=True)):
+    inertia = inertia_at(plant.chain, met, fn, holds=plant.holds)
+    rows = _rows([row for m in found for row in m.rows], inertia, fixed, fn)
+    blocks: list[Box | Cone] = []
+    for k, (m, p) in enumerate(zip(found, hits, strict=True)):
         active = fn.max(p.hit, 1.0 * (x.contact_mode[k] > OPEN)) > 0.0
         blocks.append(_block(plant, k, m, active, fn))
-        v += less(u[place], p.wanted)
-    G = rows.G
-    solution = solve(Problem(G, v, blocks), [0.0] * len(J), fn)
+    problem = Problem(rows.G, velocities, blocks)
+    solution = solve(problem, [0.0] * len(rows.J), fn)
     impulses = [fn.select(event > 0.0, l, 0.0) for l in solution.l]
-    change, way = rows.change(impulses), rows.change(_lasting(impulses, points, places, fn))
-    q = plus(q, way)  # since they were met
-    q = _put_back(x, found, points, places, rows, G, (q, way, solution), fn)
+    change, way = rows.change(impulses), rows.change(_lasting(impulses, hits, places, since, h, fn))
+    q = plus(q, way)
+    q = _put_back(x, after, hits, places, rows, problem.G, (q, way, solution), fn)
     residual = fn.max(end.contact_residual[0], fn.select(event > 0.0, solution.residual, 0.0))
     parts = {
         "contact_impulse": _vectors(found, impulses, places),
         "contact_residual": [residual],
     }
-    return q, plus(qd, change), parts
+    bounced = _most([p.bounces * p.share for p in hits], fn) * h
+    force = less(
+        plant.torque_in_flight(x, met, plus(before, change), h, fn),
+        plant.torque_in_flight(x, met, before, h, fn),
+    )
+    later = inertia.response(force, fixed, fn)
+    new = [v + c + bounced * a for v, c, a in zip(qd, change, later, strict=True)]
+    return q, [fn.select(event > 0.0, a, b) for a, b in zip(new, qd, strict=True)], parts
 
 
-def _strikes(
-    plant: "Plant", x: "PlantState", found: list[Motion], u: Scalars, places: list[slice], h: Any,
-    fn: Functions,
-) -> list[Struck]:  # fmt: skip
-    """What every point does, its distance a parabola; one restitution for all that strike."""
-    first, least = [], 1.0
-    for k, (m, place) in enumerate(zip(found, places, strict=True)):
-        before = [-h * y for y in m.along(_part(x.contact_target, k))]
-        gain = less(u[place], before)  # in the whole step
+def _most(values: Scalars, fn: Functions) -> Any:
+    found: Any = 0.0
+    for x in values:
+        found = fn.max(found, x)
+    return found
+
+
+def _hits(
+    plant: "Plant", x: "PlantState", after: list[Motion], qd: Scalars, h: Any, fn: Functions
+) -> list[Hit]:
+    """Which points met their obstacle, and when: their distances are parabolas of time."""
+    found = []
+    for k, m in enumerate(after):
+        u = inner(m.rows[0], qd)
+        gain = u + h * m.along(_part(x.contact_target, k))[0]  # in the whole step
         hit = (x.contact_mode[k] == OPEN) * (m.distance < 0.0)
-        share = fn.select(hit, _since(m.distance, u[place.start], gain[0], h, fn), 0.0)
-        speed = fn.min(u[place.start] - share * gain[0], 0.0)
-        e = fn.select(-speed > REBOUND, plant.contacts[k].material.restitution, 0.0)
-        least = fn.select(hit, fn.min(least, e), least)
-        slow = SLOW * gain[0]
-        first.append((1.0 * hit, share, speed, gain, 1.0 * hit * (speed * speed > slow * slow)))
-    struck = []
-    for hit, share, speed, gain, hard in first:
-        bounces = hit * (least * speed < 0.0)
-        wanted = [fn.select(bounces > 0.0, share * y, 0.0) for y in gain]
-        wanted[0] = wanted[0] - fn.select(bounces > 0.0, least * speed, 0.0)
-        struck.append(Struck(hit, share * h, speed, wanted, hard, bounces))
-    return struck
+        share = fn.select(hit, _since(m.distance, u, gain, h, fn), 0.0)
+        found.append(Hit(1.0 * hit, share, plant.contacts[k].material.restitution))
+    return found
+
+
+def _speeds(
+    hits: list[Hit], found: list[Motion], qd: Scalars, gained: Scalars, fn: Functions
+) -> tuple[list[Hit], Any, list[Any]]:
+    """What bounces, whether a blow was hard, and velocities of all rows less those wanted.
+
+    All that strikes in one step has one restitution, the least. A point that comes to rest does so
+    at the end of the step.
+    """
+    speeds, least, hard = [], 1.0, 0.0
+    for m, p in zip(found, hits, strict=True):
+        ahead = inner(m.rows[0], gained)
+        speed = fn.min(inner(m.rows[0], qd) - p.share * ahead, 0.0)
+        e = fn.select(-speed > REBOUND, p.restitution, 0.0)
+        least = fn.select(p.hit > 0.0, fn.min(least, e), least)
+        slow = SLOW * ahead
+        hard = fn.max(hard, p.hit * (speed * speed > slow * slow))
+        speeds.append(speed)
+    bounced, velocities = [], []
+    for m, p, speed in zip(found, hits, speeds, strict=True):
+        bounces = p.hit * (least * speed < 0.0)
+        own = fn.select(bounces > 0.0, p.share, 0.0)
+        u = [inner(row, qd) - own * inner(row, gained) for row in m.rows]
+        u[0] = u[0] + fn.select(bounces > 0.0, least * speed, 0.0)
+        velocities += u
+        bounced.append(p._replace(bounces=bounces))
+    return bounced, hard, velocities
 
 
 def _since(d: Any, u: Any, gain: Any, h: Any, fn: Functions) -> Any:
@@ -365,28 +398,27 @@ def _since(d: Any, u: Any, gain: Any, h: Any, fn: Functions) -> Any:
     return fn.max(0.0, fn.min(2.0 * d / (h * below), 1.0))
 
 
-def _lasting(l: Scalars, points: list[Struck], places: list[slice], fn: Functions) -> list[Any]:
-    """Impulses times the seconds since: those of points that touched before, since the first."""
-    first: Any = 0.0
-    for p in points:
-        first = fn.max(first, p.since)
+def _lasting(
+    l: Scalars, hits: list[Hit], places: list[slice], since: Any, h: Any, fn: Functions
+) -> list[Any]:
+    """Impulses times the seconds they had: those of points that touched before, the longest."""
     return [
-        x * fn.select(p.hit > 0.0, p.since, first)
-        for p, place in zip(points, places, strict=True)
+        x * (h * fn.select(p.hit > 0.0, p.share, since))
+        for p, place in zip(hits, places, strict=True)
         for x in l[place]
     ]
 
 
 def _put_back(
-    x: "PlantState", found: list[Motion], points: list[Struck], places: list[slice], rows: Rows,
-    G: list[list[Any]], moved: tuple[list[Any], list[Any], Solution], fn: Functions,
+    x: "PlantState", after: list[Motion], hits: list[Hit], places: list[slice], rows: Rows,
+    G: Sequence[Scalars], moved: tuple[list[Any], list[Any], Solution], fn: Functions,
 ) -> list[Any]:  # fmt: skip
     """Positions with points that touch on their obstacles, and none beyond."""
     q, way, solution = moved
     normals = [place.start for place in places]
     which, wanted = [], []
-    for k, (m, p, n) in enumerate(zip(found, points, normals, strict=True)):
-        d = m.distance + inner(rows.J[n], way)
+    for k, (m, p, n) in enumerate(zip(after, hits, normals, strict=True)):
+        d = m.distance + inner(m.rows[0], way)
         stays = 1.0 * (x.contact_mode[k] > OPEN) * (solution.u[n] <= REBOUND)
         rests = p.hit * (1.0 - p.bounces) * (solution.l[n] > 0.0)
         own = fn.max(fn.max(stays, rests), 1.0 * (d < 0.0))
