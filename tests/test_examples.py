@@ -32,6 +32,7 @@ PICTURES = {
     "26_arm_that_rings": ("26_arm_that_rings.png",),
     "27_lab_computer": ("27_lab_computer.png",),
     "28_dh_step_by_step": ("28_dh_step_by_step.png", "28_dh_step_by_step.html"),
+    "29_arm_on_a_ship": ("29_arm_on_a_ship.png",),
 }
 
 
@@ -222,6 +223,19 @@ def arm_that_rings(said):
     assert unshaped > 1.0 and shaped < 0.3
 
 
+def arm_on_a_ship(said):
+    """The weight by hand; an error that only the deck makes; forces that it adds."""
+    harbour, sea, known = (
+        line(said, f"{x}: error") for x in ("in the harbour", "at sea", "at sea, deck known")
+    )
+    arm = dy.load("ur10e").with_payload(8.0, com=(0.0, 0.0, 0.1))
+    weight = 9.81 * sum(body.inertia.m for body in arm.chain.bodies)
+    assert harbour[1] == pytest.approx(weight, rel=0.02)
+    assert harbour[0] < 1.0 and known[0] < 1.5 * harbour[0] and sea[0] > 50.0
+    assert sea[1] > harbour[1] + 20.0 and sea[-2] > 5.0 * harbour[-2]
+    assert line(said, "by its IMU:")[0] < 1e-9
+
+
 def backlash(said):
     assert line(said, "without play: after 20 s within")[0] < 1e-9
     exact = {  # period (s), amplitude (mrad), of a loop without delay and steps cut at the teeth
@@ -296,6 +310,7 @@ FIGURES = {
     "26_arm_that_rings": arm_that_rings,
     "27_lab_computer": lab_computer,
     "28_dh_step_by_step": dh_step_by_step,
+    "29_arm_on_a_ship": arm_on_a_ship,
 }
 
 

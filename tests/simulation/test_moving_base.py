@@ -144,3 +144,51 @@ def test_what_is_refused():
     short = dy.trajectory.BaseMotion.from_imu(np.arange(5) / 10, np.zeros((5, 3)), np.zeros((5, 3)))
     with pytest.raises(OptionError, match=r"recorded 0 to 0\.4 s"):
         dy.simulate(pair(), 1.0, base_motion=short)
+
+
+def spatial_arm():
+    """Three joints with masses, on the deck."""
+    one = dy.Link(d=0.4, alpha="pi/2", mass=8.0, com=(0, -0.1, 0.02), inertia=(0.2, 0.1, 0.2))
+    two = dy.Link(a=0.6, mass=5.0, com=(-0.3, 0.03, 0.02), inertia=(0.02, 0.2, 0.2))
+    three = dy.Link(a=0.4, mass=3.0, com=(-0.2, 0.02, -0.03), inertia=(0.01, 0.05, 0.05))
+    links = [one, two, three]
+    return dy.Robot.from_dh("deck", convention="standard", links=links)
+
+
+def test_least_squares_with_and_without_telling_the_motion_of_the_base():
+    """Base parameters from torques on a ship: exact with its motion, off without."""
+    robot, motion = spatial_arm(), dy.trajectory.BaseMotion(Ship())
+    exciting = dy.trajectory.fourier(np.full((3, 3), 0.9), np.eye(3), 2.0, [0.2, 0.1, -0.2])
+    t = np.linspace(0.0, 2.0, 201)
+    state, base = exciting(t), motion.rows(robot, t)
+    tau = robot.inverse_dynamics(*state, base_motion=base)
+    x = np.array(robot.parameters.values)
+    Y = robot.regressor(*state, base_motion=base).reshape(-1, len(x))
+    told = np.linalg.lstsq(Y, tau.ravel(), rcond=1e-10)[0]
+    plain = robot.regressor(*state).reshape(-1, len(x))
+    blind = np.linalg.lstsq(plain, tau.ravel(), rcond=1e-10)[0]
+    other = exciting(t + 0.37)
+    expected, size = robot.inverse_dynamics(*other), np.abs(tau).max()
+    close(robot.regressor(*other) @ told, expected, 1e-8, size)
+    assert np.abs(robot.regressor(*other) @ blind - expected).max() > 0.05 * size
+    assert np.linalg.matrix_rank(Y, 1e-10 * np.linalg.norm(Y)) > np.linalg.matrix_rank(
+        plain, 1e-10 * np.linalg.norm(plain)
+    )  # the base moves inertias that the joints alone do not show
+
+
+def test_a_law_that_knows_the_motion_of_the_base():
+    """Its torque fed forward beside a law that takes the base to be at rest."""
+    robot, motion = spatial_arm(), dy.trajectory.BaseMotion(Ship())
+    move = dy.trajectory.quintic([0.2, 0.1, -0.2], [0.8, 0.9, -0.9], 1.5)
+
+    def felt(t):
+        state = move(t)
+        moving = robot.inverse_dynamics(*state, base_motion=motion.rows(robot, t))
+        return moving - robot.inverse_dynamics(*state)
+
+    law = dy.control.ComputedTorque(kp=100.0, kd=20.0, model=robot)
+    given = {"controller": law, "reference": move, "base_motion": motion, "dt": 1e-3}
+    blind = dy.simulate(robot, 2.0, **given)
+    knows = dy.simulate(robot, 2.0, torque=felt, **given)
+    assert np.abs(blind.error).max() > 0.01
+    assert np.abs(knows.error).max() < 1e-2 * np.abs(blind.error).max()

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..arguments import checked
+from ..errors import OptionError, shown
 from ..robot.joint_reactions import JointReactions
 from .figure import INK, SOFT, Picture, check_save, plain, save
 from .run_plot import COLOURS, LEGEND, style
@@ -21,6 +22,8 @@ def plot_reactions(found: JointReactions, joints: Any = None, path: Any = None) 
     In the frames of the joints; the grey line is the size of the whole force or moment.
     """
     check_save(path)
+    if not isinstance(found, JointReactions):
+        raise OptionError(f"found is {shown(found)}, expected `run.reactions`")
     names = found.joint_names
     chosen = joint_indices(found.robot, range(len(names)) if joints is None else joints, names)
     figure = Picture(figsize=(9.0, 0.9 + 1.7 * len(chosen)), layout="constrained")

@@ -6,6 +6,7 @@ attitude; the dynamics add the gravity of the model to a, so they are given a = 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,7 +123,8 @@ def _stacked(v: Vector, t: np.ndarray) -> np.ndarray:
     return np.stack([np.broadcast_to(x, len(t)) for x in v], axis=-1)
 
 
-def _ground(gravity: Any) -> Chain:
+@lru_cache(maxsize=8)
+def _ground(gravity: Vector) -> Chain:
     """Six joints without masses between the ground and the base, in the axes of the base."""
     links = [
         Link(joint=kind, axis=axis, name=f"link{i + 1}", parent=f"link{i}" if i else None)
