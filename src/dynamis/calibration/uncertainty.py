@@ -4,7 +4,9 @@ By noise, with psi the influence of a robust residual, k its components and w it
 
     C = kappa A^-1,    kappa = E[w |psi|^2] / k / E[psi']^2 E[w]
 
-By scatter, with s_g the sum of a place's scores: C (sum_g s_g s_g^T + prior) C. The larger counts.
+By scatter, with s_g the sum of a place's scores, A^-1 ((E[w] / E[psi'])^2 sum_g s_g s_g^T + prior)
+A^-1. Both are larger by (N / (N - U))^2 for U unknowns of N rows: a fit makes its residuals, and
+with them its own scale, look smaller. The larger of the two counts.
 """
 
 from dataclasses import dataclass
@@ -42,9 +44,10 @@ def uncertainty(fit: Fit) -> Uncertainty:
     C = np.zeros_like(A)
     C[np.ix_(free, free)] = inverse * np.outer(size, size)
     scores, places, rows = _scores(fit, len(A))
-    few = places / max(places - 1, 1) * rows / max(rows - int(free.sum()), 0.2 * rows)
-    scattered = few * scores @ scores.T + np.diag(fit.priors)
-    return Uncertainty(_kappa(fit) * C, C @ scattered @ C)
+    kappa, bread = _robust_factors(fit)
+    few = (rows / max(rows - int(free.sum()), 0.2 * rows)) ** 2
+    scattered = few * bread * places / max(places - 1, 1) * scores @ scores.T + np.diag(fit.priors)
+    return Uncertainty(few * kappa * C, C @ scattered @ C)
 
 
 def _scores(fit: Fit, total: int) -> tuple[np.ndarray, int, int]:
@@ -58,22 +61,20 @@ def _scores(fit: Fit, total: int) -> tuple[np.ndarray, int, int]:
     return found, count, rows
 
 
-def _kappa(fit: Fit) -> float:
-    """What robust weights cost, over all parts, by their number of rows."""
-    own = [(_part_kappa(w, part.r), part.r.size) for _, part, w in fit.each() if not part.fixed]
-    rows = sum(n for _, n in own)
-    return sum(k * n for k, n in own) / rows if rows else 1.0
+def _robust_factors(fit: Fit) -> tuple[float, float]:
+    """kappa and (E[w] / E[psi'])^2, over all parts by their number of rows."""
+    own = [(_of_part(w, part.r), part.r.size) for _, part, w in fit.each() if not part.fixed]
+    rows = max(sum(n for _, n in own), 1)
+    kappa, bread = (sum(x[k] * n for x, n in own) / rows for k in (0, 1))
+    return (kappa, bread) if own else (1.0, 1.0)
 
 
-def _part_kappa(weights: Weights, r: np.ndarray) -> float:
-    """kappa of one kind of residual; 1 of plain least squares on residuals as large as stated."""
-    k, size = r.shape[1], np.linalg.norm(r, axis=1)
-    variance = weights.variance
-    d = size / np.sqrt(variance)
-    used = d <= OUTLIER * BOUND[k]
-    if not used.any():
-        return 1.0
-    d, bound = d[used], HUBER[k]
-    w = np.minimum(1.0, bound / np.maximum(d, 1e-300))
-    slope = np.where(d <= bound, 1.0, (k - 1) / k * w)
-    return float((w * w * d * d).mean() / k / slope.mean() ** 2 * w.mean())
+def _of_part(weights: Weights, r: np.ndarray) -> tuple[float, float]:
+    """Both of one kind of residual; 1 of plain least squares on residuals as large as stated."""
+    k, d = r.shape[1], np.linalg.norm(r, axis=1) / np.sqrt(weights.variance)
+    d = d[d <= OUTLIER * BOUND[k]]
+    if not len(d):
+        return 1.0, 1.0
+    w = np.minimum(1.0, HUBER[k] / np.maximum(d, 1e-300))
+    slope = float(np.where(d <= HUBER[k], 1.0, (k - 1) / k * w).mean())
+    return float((w * w * d * d).mean() / k / slope**2 * w.mean()), float(w.mean() / slope) ** 2
