@@ -41,7 +41,17 @@ from dynamis.errors import DynamisError
 from dynamis.identify.elastic.joints import ElasticEstimate, ElasticJoint
 
 MODULES = (  # besides dynamis.__all__
-    *("agree", "exercises.practica3", "gym", "identify", "jax", "plots", "realtime", "simulation"),
+    *(
+        "agree",
+        "calibration",
+        "exercises.practica3",
+        "gym",
+        "identify",
+        "jax",
+        "plots",
+        "realtime",
+        "simulation",
+    ),
 )
 N = 2  # joints of the robot that is misused
 PATIENCE = 2.0  # seconds after which the script calls a call slow
@@ -254,6 +264,22 @@ def elastic_estimate() -> Any:
     return dataclasses.replace(estimate(), elastic=ElasticEstimate((joint,)), recorded=(both,))
 
 
+def measured() -> dict[str, Any]:
+    """Postures of the two-link arm and the positions of its tool there."""
+    q = 0.5 + np.sin(np.arange(24.0)).reshape(12, 2)
+    return {"q": q, "position": robot().fk(q)[:, :3, 3]}
+
+
+def points_measured() -> Any:
+    """What a tracker would have seen of the two-link arm."""
+    return dy.calibration.Points(**measured())
+
+
+@functools.cache
+def calibration() -> Any:
+    return dy.calibrate(robot(), points_measured())
+
+
 def plant_file() -> str:
     Path("plant.csv").write_text("t,t_controller,status,q_a,qd_a,tau_a\n0,0,1,0,0,0\n1,0,1,0,0,0\n")
     return "plant.csv"
@@ -408,6 +434,16 @@ VALID: dict[str, Callable[[], Any]] = {
     "points": lambda: [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]],
     "robot": robot,
     "temperature": lambda: 30.0,
+    "calibrate.observations": points_measured,
+    "calibrate.temperature": lambda: None,
+    **{
+        f"calibration.{x}.q": lambda: measured()["q"] for x in ("Points", "Poses", "Plane", "Touch")
+    },
+    "calibration.Points.position": lambda: measured()["position"],
+    "calibration.Poses.pose": lambda: robot().fk(measured()["q"]),
+    "calibration.Sockets.places": lambda: {"front": [measured()["q"], measured()["q"] + 0.1]},
+    "Calibration.save.path": lambda: "as_built.toml",
+    "Calibration.validate.other": points_measured,
     "Log.with_temperature.robot": thermal_robot,
     "run": run,
     "source": lambda: "planar-2link",
@@ -832,11 +868,17 @@ NOT_TRIED = {
     "Skeleton.is_shown": "a question of the code that draws, by the number of a link",
     "simulation.Tableau": "a table of numbers that proves its own sums",
     "Picture.set": "matplotlib's own",
+    **{
+        f"calibration.{x}": "a result, which dy.calibrate makes"
+        for x in ("Accuracy", "CalibratedParameters", "Calibration")
+    },
+    "calibration.Observations": "what all observations have; those that are measured are tried",
 }
 ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
 
 # callables of more than a tenth of a second: in the tests they get some of the values
 SLOW = (
+    *("calibrate", "Calibration.validate"),
     *("excite", "export_controller", "export_fmu", "identify_drive_gains", "identify_payload"),
     *("Estimate.refine", "Estimate.report", "Equations.html", "gym.ReachEnv"),
     *("Derivation.html", "Derivation.evaluate", "Equations.derivation", "trajectory.line"),

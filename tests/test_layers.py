@@ -11,7 +11,7 @@ ORDER = (
     "_fast", "_xla", "errors", "arguments", "files", "templates", "markup", "tables", "lazy",
     "progress", "spatial", "user_code", "digest", "model", "dynamics", "compile", "gpu", "export",
     "robot", "transforms", "ik", "equations.scalars", "base", "equations", "trajectory", "control",
-    "simulation", "jax", "torch", "logs", "identify", "excite", "study", "plots",
+    "simulation", "jax", "torch", "logs", "identify", "excite", "calibration", "study", "plots",
     "frame_assignment", "realtime", "interop", "rtb", "gym", "exercises", "agree", "bench",
     "report", "demo", "cli", "studio", "__init__", "__main__",
 )  # fmt: skip

@@ -25,7 +25,8 @@ from .model.world import Box, Capsule, Plane, Sphere
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import control, errors, exercises, gpu, interop, rtb, trajectory, transforms
+    from . import calibration, control, errors, exercises, gpu, interop, rtb, trajectory, transforms
+    from .calibration.calibrate import calibrate
     from .frame_assignment.steps import dh_steps
     from .identify import (
         Log,
@@ -72,6 +73,8 @@ __all__ = [
     "Sphere",
     "Spring",
     "__version__",
+    "calibrate",
+    "calibration",
     "compile",
     "control",
     "dh_steps",
@@ -109,6 +112,8 @@ _LATER = {
     "Scatter": ("study.scatter", "Scatter"),
     "Sensors": ("control.sensors", "Sensors"),
     "Simulator": ("simulation.simulator", "Simulator"),
+    "calibrate": ("calibration.calibrate", "calibrate"),
+    "calibration": ("calibration", None),
     "control": ("control", None),
     "dh_steps": ("frame_assignment.steps", "dh_steps"),
     "excite": ("excite.design", "excite"),

@@ -62,11 +62,43 @@ def to_dh(model: Model, convention: str) -> Model:
         return model
     refuse_tree(model)
     _refuse_sliding_centres(model)
-    old, c, at, tool = _placed(model)
-    n, tip = len(old.links), old.tip
-    size = arm_size([subtract(T.p, c.base.p) for T in (*at.joints[:n], tool)])
+    placed = _placed(model)
+    old, _, at, tool = placed
     rows, base, _, doubt = _constructed(old, convention, at, tool).chain
     bare = Model(name=old.name, convention=convention, links=rows, base=pose(base, "base"))
+    result, size = _rebuilt(placed, bare)
+    certify(old, result, size, doubt or _drift(old, at, _poses(chain(bare)), size))
+    return result
+
+
+def to_placements(model: Model) -> Model:
+    """The arm with a placement (xyz, rpy) for every joint, as URDF has, and numbers for symbols.
+
+    Link frames of a DH arm become its joint frames: same q, same poses, same torques.
+    """
+    if model.convention == "urdf":
+        return replace(numeric(model, model.values), values={})
+    _refuse_sliding_centres(model)
+    placed = _placed(model)
+    old, _, at, _ = placed
+    rows, before = [], old.base.frame({})
+    for link, T in zip(old.links, at.joints, strict=False):
+        place = pose(compose(inverse(before), T), "placement")
+        parent = rows[-1].name if rows else None
+        own = {"name": link.name, "joint_name": link.joint_name, "parent": parent}
+        rows.append(Link(joint=link.joint, xyz=place.xyz, rpy=place.rpy, **own))
+        before = T
+    bare = Model(name=old.name, convention="urdf", links=tuple(rows), base=old.base)
+    result, size = _rebuilt(placed, bare)
+    certify(old, result, size, None)
+    return result
+
+
+def _rebuilt(placed: "_Placed", bare: Model) -> tuple[Model, float]:
+    """All of a model over the joints of a `bare` one in another convention, and the arm's size."""
+    old, c, at, tool = placed
+    n, tip = len(old.links), old.tip
+    size = arm_size([subtract(T.p, c.base.p) for T in (*at.joints[:n], tool)])
     new = _poses(chain(bare))
     moves = [
         snapped(compose(inverse(a), b), size) for a, b in zip(at.users, new.users, strict=True)
@@ -78,7 +110,7 @@ def to_dh(model: Model, convention: str) -> Model:
         links.append(replace(link, **changes, drive=drive))
     result = replace(
         old,
-        convention=convention,
+        convention=bare.convention,
         links=tuple(links),
         base=bare.base,
         tool=pose(snapped(compose(inverse(new.users[tip]), tool), size), "tool"),
@@ -87,8 +119,7 @@ def to_dh(model: Model, convention: str) -> Model:
         geometry=tuple(_shape(old, shape, moves) for shape in old.geometry),
         **{name: tuple(_force(old, x, moves) for x in getattr(old, name)) for name in FORCES},
     )
-    certify(old, result, size, doubt or _drift(old, at, new, size))
-    return result
+    return result, size
 
 
 def _with_rotors(model: Model) -> Model:
