@@ -11,7 +11,8 @@ from dynamis.identify.friction.models import FRICTIONS
 from dynamis.identify.left_out import Instants, LeftOut, Rows, Score
 from dynamis.identify.motion import low_passed_positions, lowpass, of_the_motion, rates
 from dynamis.identify.processing import Processing
-from dynamis.identify.search import Missed, _least, _simplest
+from dynamis.identify.search.search import simplest
+from dynamis.identify.search.tries import Missed, least_missed
 from dynamis.identify.unknowns import unknowns
 from dynamis.logs.checks import spikes
 
@@ -201,12 +202,12 @@ def test_a_law_that_is_wrong_at_rest_is_not_chosen():
     smooth = scored("smooth", 12, 0.0101, 0.02)
     for error, chosen_law in ((0.0205, "symmetric"), (0.03, "smooth")):
         sharp = scored("symmetric", 10, 0.01, error)
-        assert _simplest([sharp, smooth])[1].name == chosen_law
+        assert simplest([sharp, smooth])[1].name == chosen_law
 
 
 def test_cutoffs_that_miss_about_as_much_are_compared_joint_by_joint():
     tried = {4.0: Missed(0.0100, 0.08), 8.0: Missed(0.0101, 0.05), 16.0: Missed(0.0103, 0.04)}
-    assert _least(tried) == 8.0
+    assert least_missed(tried) == 8.0
 
 
 def test_a_start_from_no_torque_counts(compiled):

@@ -193,7 +193,7 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
     """The verdict, held out and validations, then the training log, then what the model is."""
     from ..identify.estimate import headline
     from ..identify.friction.hysteresis import presliding_said
-    from ..identify.search import CHOICES
+    from ..identify.search.choice import CHOICES
 
     say(x for x in found.findings if x not in found.robot.model.findings)
     cutoff = float(found.processing[0].cutoff)

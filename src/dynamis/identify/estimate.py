@@ -35,7 +35,7 @@ from .processing import (
 )
 from .repeats import MOSTLY, repeated
 from .scatter import NOISE, sentence
-from .search import Choice
+from .search.choice import Choice
 from .torque_parts import FRICTION, ValidationSource
 from .unknowns import BESIDE_ROBOT, NOT_NEGATIVE, RIGID, Unknowns
 from .verdict.error_split import ErrorSplit, error_split, percent, together

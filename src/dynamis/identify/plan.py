@@ -26,7 +26,8 @@ from .information import (
 )
 from .processing import Processing, Samples
 from .scatter import Widened, by_kind, fitted_scatter, widened
-from .search import Decided, Search
+from .search.choice import Decided
+from .search.search import Search
 from .two_step import SlowPart, slow_estimate, total_covariance
 from .unknowns import RIGID, Unknowns, unknowns
 from .verdict.described import as_described

@@ -14,7 +14,7 @@ from ..identify.elastic.response import OUTPUTS, frequency_response
 from ..identify.estimate import fitted_rows, headline
 from ..identify.feasible import links_of
 from ..identify.friction.hysteresis import dry_friction, presliding_said, reversals
-from ..identify.search import CHOICES
+from ..identify.search.choice import CHOICES
 from ..identify.verdict.error_split import HEAD as SPLIT_HEAD
 from ..identify.verdict.error_split import percent
 from ..model.schema import UNITS

@@ -1,0 +1,1 @@
+"""What the log decides of an identification."""
