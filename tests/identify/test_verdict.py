@@ -217,6 +217,30 @@ def test_a_joint_that_only_trembles_hides_no_repeat():
     assert repeated(other, [log]) == 1.0
 
 
+def test_a_joint_that_hardly_moves_condemns_only_its_own_unknowns(six):
+    """A wrist at one speed: its friction is one number; all other joints are found."""
+    robot, log = six
+    k = robot.joint_names.index("wrist_3_joint")
+    slow = 0.05 * (log.t - log.t.mean())
+    q, qd = np.array(log.q), np.array(log.qd)
+    q[:, k], qd[:, k] = slow, np.gradient(slow, log.t)
+    noise = np.random.default_rng(0).normal(size=q.shape)
+    qdd = np.gradient(qd, log.t, axis=0)
+    tau = robot.inverse_dynamics(q, qd, qdd) + 0.05 * noise
+    made = dy.Log(t=log.t, q=q, qd=qd, tau=tau)
+    found = dy.identify(robot, made, friction="smooth", rotors=True, held_out=False)
+    assert found.verdict.level == "doubtful"
+    assert "friction and rotor inertia apart" in found.verdict.joints["wrist_3_joint"].reason
+    assert found.verdict.joints["elbow_joint"].level == "good"
+    own = [x.endswith(("[wrist_3_joint]", "wrist_3_joint.viscous")) for x in found.unknowns.names]
+    assert np.isinf(found.standard_deviations[own]).any()
+    both = np.array(q)
+    both[:, 3:] = slow[:, None]
+    rest = replace(made, q=both, qd=np.gradient(both, log.t, axis=0))
+    with pytest.raises(LogError, match="cannot tell the unknowns apart"):
+        dy.identify(robot, rest, friction="smooth", rotors=True, held_out=False)
+
+
 def test_a_torque_later_than_what_is_tried_is_said(six):
     robot, log = six
     k = round(0.13 / log.step)

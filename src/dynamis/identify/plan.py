@@ -305,7 +305,8 @@ class Plan:
         feasible, joints = self.estimator.endswith("feasible"), robot.drive_names
         free = completed(weighted(info).x, fit.known) if feasible else x
         condition_number, rows = fit.found.solution.condition, excerpt(fit.motions)
-        found = [*not_told_apart(condition_number, sum(log.duration for log in logs))]
+        seconds = sum(log.duration for log in logs)
+        found = [*not_told_apart(sought, info, condition_number, seconds)]
         found += [*saturation(robot, logs), *torque_size(robot, rows, sought)]
         poor = [*poor_joints(residual, joints, friction=not auto)]
         if condition_number < POOR:  # else any number may stand for a friction or a mass

@@ -14,7 +14,7 @@ from ...logs.log import Log, interpolated
 from ...logs.units import sign_option
 from ...model.check.finding import Finding
 from ...model.law import UserLaw
-from ..information import Information, condition, triangle, weighted
+from ..information import Information, condition, scaled, triangle, weighted
 from ..motion import late_velocities, resting
 from ..processing import Processing, Samples
 from ..unknowns import Unknowns
@@ -146,6 +146,7 @@ OUT_OF_SCALE = 8.0  # times the torque of the robot as described
 FINE = 0.05  # relative error below which the order of the columns is not doubted
 FEW = 300  # rows looked at for that
 SINGULAR = 1e9  # condition number
+FAINT = 1e-3  # of a direction's power: an unknown that hardly is in it
 ENOUGH = 1.25  # independent rows per unknown
 
 
@@ -156,15 +157,44 @@ def unexplained(misfit: float) -> Iterator[Finding]:
         yield Finding("error", "fit", what, "check the robot, units, order and signs")
 
 
-def not_told_apart(condition_number: float, seconds: float) -> Iterator[Finding]:
-    """Motions whose numbers would only look like a model."""
-    if condition_number > SINGULAR:
-        what = (
-            f"this motion of {seconds:.3g} s cannot tell the unknowns apart "
-            f"(condition {condition_number:.1e})"
-        )
-        remedy = "move every joint, longer and differently: dy.excite"
-        yield Finding("error", "motion", what, remedy)
+def not_told_apart(
+    sought: Unknowns, info: Information, condition_number: float, seconds: float
+) -> Iterator[Finding]:
+    """Motions whose numbers would only look like a model, and joints that hardly take part."""
+    if condition_number <= SINGULAR:
+        return
+    if still := _not_told_apart_within(sought, info):
+        names = ", ".join(still)
+        what = "too little motion to tell friction and rotor inertia apart"
+        remedy = f"do not use these numbers of {names}, or record a longer motion: dy.excite"
+        yield Finding("warning", "motion", what, remedy, still)
+        return
+    what = (
+        f"this motion of {seconds:.3g} s cannot tell the unknowns apart "
+        f"(condition {condition_number:.1e})"
+    )
+    remedy = "move every joint, longer and differently: dy.excite"
+    yield Finding("error", "motion", what, remedy)
+
+
+def _not_told_apart_within(sought: Unknowns, info: Information) -> tuple[str, ...]:
+    """Joints whose own friction and rotors are all that the motion cannot tell apart.
+
+    None where bodies are among it, or where these are half of the joints.
+    """
+    R = info.stacked(np.ones(len(info.rows)))[:, :-1]
+    felt = np.flatnonzero(np.linalg.norm(R, axis=0) > 0.0)
+    _, values, directions = np.linalg.svd(scaled(R)[0][:, felt])
+    size = np.zeros(len(felt))
+    size[: len(values)] = values
+    share = (directions[size * SINGULAR < size[0]] ** 2).sum(axis=0)
+    joints = sought.robot.joint_names
+    rotors = {f"rotor_inertia[{name}]": j for j, name in enumerate(joints)}
+    own = [rotors.get(sought.names[k], sought.joints[k]) for k in felt[share > FAINT]]
+    found = sorted({*own})
+    if found[0] < 0 or 2 * len(found) >= len(joints):
+        return ()
+    return tuple(joints[j] for j in found)
 
 
 def few_rows(rows: np.ndarray, correlated: np.ndarray, unknowns: int) -> Iterator[Finding]:
