@@ -495,6 +495,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "Robot.save.path": lambda: "arm.toml",
     "Robot.free_body.link": lambda: "link1",
     "FreeBody.__getitem__.source": lambda: "weight",
+    "plots.plot_nearest.pairs": lambda: robot().collision_pairs(),
+    "CollisionPairs.plot.path": lambda: "near.png",
     "plots.plot_free_body.body": lambda: robot().free_body(0, [0.1, 0.2]),
     "plots.plot_reactions.found": lambda: run().reactions,
     **of_practice(),

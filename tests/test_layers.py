@@ -34,6 +34,7 @@ SUGAR = {
     ("model.dh.convert", "dynamics"),
     ("model.formats.files", "interop"),
     ("robot.closed_check", "ik"),
+    ("robot.distance", "plots"),
     ("robot.free_body", "plots"),
     ("robot.joint_reactions", "plots"),
     ("robot.joint_reactions", "report"),

@@ -5,6 +5,7 @@ from ..lazy import package, public_dir
 package("matplotlib", "matplotlib", "drawing", "plots")
 
 from .animation import animate  # noqa: E402
+from .distance_plot import plot_nearest  # noqa: E402
 from .estimate_plot import plot_hysteresis, plot_response  # noqa: E402
 from .free_body_plot import plot_free_body  # noqa: E402
 from .reaction_plot import plot_reactions  # noqa: E402
@@ -20,6 +21,7 @@ __all__ = [
     "animate",
     "plot_free_body",
     "plot_hysteresis",
+    "plot_nearest",
     "plot_reactions",
     "plot_response",
     "plot_robot",

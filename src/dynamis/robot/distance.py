@@ -82,6 +82,12 @@ class CollisionPairs:
             float(found.distance), (a.name, b.name), (np.array(found.a), np.array(found.b))
         )
 
+    def plot(self, q: Any, path: Any = None, ax: Any = None) -> Any:
+        """A picture of the bodies at one position q (n,), with the nearest two."""
+        from ..plots.distance_plot import plot_nearest
+
+        return plot_nearest(self, q, path, ax)
+
 
 def collision_pairs(robot: "Robot", world: Any = None) -> CollisionPairs:
     """Pairs of bodies of an arm, and of the arm with a world, found once for each world."""
