@@ -212,6 +212,11 @@ SPECIAL = {  # methods that the two-link arm does not have
 
 
 @functools.cache
+def touching_run() -> Any:
+    return dy.simulate(robot(), 0.02, 1e-3, world=[dy.Plane(offset=-5.0)])
+
+
+@functools.cache
 def run() -> Any:
     law = dy.control.JointPID(10.0, 1.0, 1.0)
     return dy.simulate(robot(), 0.02, 1e-3, controller=law, reference=[0.1, 0.2])
@@ -499,6 +504,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "CollisionPairs.plot.path": lambda: "near.png",
     "plots.plot_free_body.body": lambda: robot().free_body(0, [0.1, 0.2]),
     "plots.plot_reactions.found": lambda: run().reactions,
+    "plots.plot_contacts.contacts": lambda: touching_run().contacts,
     **of_practice(),
     **dict.fromkeys(("Robot.with_drive.joint", "Robot.with_limits.joint"), lambda: "joint1"),
     "Robot.with_link.link": lambda: "link1",
@@ -890,7 +896,7 @@ SLOW = (
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),
     *("plots.plot_hysteresis", "plots.plot_response", "Estimate.plot_hysteresis"),
-    *("plots.plot_validation", "Validation.plot", "plots.plot_reactions"),
+    *("plots.plot_validation", "Validation.plot", "plots.plot_reactions", "plots.plot_contacts"),
     *("plots.plot_run", "Run.plot", "Excitation.plot", "Robot.equations", "Robot.plot"),
 )
 FEW, SOME = 3, 16  # values that a parameter of a slow and of any other callable gets in the tests

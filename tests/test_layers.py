@@ -27,6 +27,7 @@ SUGAR = {
     ("excite.excitation", "plots"),
     ("identify.estimate", "plots"),
     ("identify.estimate", "report"),
+    ("simulation.contact.history", "plots"),
     ("simulation.run", "plots"),
     ("study.study", "plots"),
     ("study.study", "report"),

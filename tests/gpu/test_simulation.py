@@ -1,6 +1,7 @@
 """Simulations in one kernel: the bits of the processor for every feature."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,6 +97,16 @@ def test_parameters_of_every_arm():
     values = np.asarray(PUMA.parameters.values) * RNG.uniform(0.8, 1.2, (ARMS, 1))
     given = {"q0": START, "parameters": values, "save_every": 20}
     same(dy.simulate(PUMA, 0.3, device="cuda", **given), dy.simulate(PUMA, 0.3, **given))
+
+
+def test_contacts_with_a_world():
+    tool = dy.Geometry(kind="sphere", link="link6", radius=0.03)
+    arm = dy.Robot(replace(PUMA.model, geometry=(tool,)))
+    floor = dy.Plane(offset=float(PUMA.fk(START)[:, 2, 3].min()) - 0.04, restitution=0.2)
+    given = {"q0": START, "world": [floor], "save_every": 10, "check_step": False}
+    a, b = (dy.simulate(arm, 0.5, **given, **on) for on in ({"device": "cuda"}, {}))
+    same(a, b)
+    assert np.array_equal(a.contact_force, b.contact_force) and b.contact_force.any()
 
 
 def test_threads_simulate_beside_each_other():

@@ -251,6 +251,23 @@ def test_joint_stops_beside_a_world_act_as_without_one():
     assert beside.friction[-1] == pytest.approx(alone.friction[-1], abs=1e-12)
 
 
+def test_friction_at_a_stop_beside_a_world():
+    """What holds a joint at its stop is friction and stop together, as without a world."""
+    link = dy.Link(
+        joint="prismatic", name="rail", mass=1.0, com=(0, 0, 0), inertia=(0, 0, 0),
+        friction=dy.Friction(coulomb=3.0), limits=(-1.0, 0.2),
+    )  # fmt: skip
+    arm = dy.Robot.from_dh(
+        "rail", convention="standard", links=[link], gravity=(0, 0, 0),
+        geometry=[dy.Geometry(kind="sphere", link="rail", radius=0.1)],
+    )  # fmt: skip
+    options = {"torque": [5.0], "stops": True, "check_step": False}
+    alone = dy.simulate(arm, 1.0, **options)
+    beside = dy.simulate(arm, 1.0, world=[dy.Plane(offset=-5.0)], **options)
+    assert beside.q[-1] == alone.q[-1] == 0.2
+    assert beside.friction[-1] == pytest.approx(5.0) and alone.friction[-1] == pytest.approx(5.0)
+
+
 def test_joint_friction_and_a_contact_share_a_load():
     """A slide with Coulomb friction pressed on a wall: both together take the load."""
     link = dy.Link(
@@ -326,6 +343,16 @@ def test_an_arm_without_shapes_or_within_an_obstacle_is_refused():
         dy.simulate(ball(), 0.1, q0=[0.0], world=[dy.Plane()])
     with pytest.raises(OptionError, match="no world to touch"):
         _ = dy.simulate(ball(), 0.01).contacts
+
+
+def test_a_plot_of_contacts(tmp_path):
+    run = pressed(12.0, 0.2)
+    figure = run.contacts.plot(tmp_path / "contacts.png")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["normal force (N)", "friction, and its limit (N)", "slip (mm/s)"]
+    drawn = figure.axes[0].lines[0].get_ydata()
+    np.testing.assert_array_equal(drawn, run.contacts.normal_force[:, 0])
+    assert (tmp_path / "contacts.png").stat().st_size > 10_000
 
 
 def test_materials_of_a_pair():

@@ -5,6 +5,7 @@ from ..lazy import package, public_dir
 package("matplotlib", "matplotlib", "drawing", "plots")
 
 from .animation import animate  # noqa: E402
+from .contact_plot import plot_contacts  # noqa: E402
 from .distance_plot import plot_nearest  # noqa: E402
 from .estimate_plot import plot_hysteresis, plot_response  # noqa: E402
 from .free_body_plot import plot_free_body  # noqa: E402
@@ -19,6 +20,7 @@ from .workspace_plot import plot_workspace  # noqa: E402
 __all__ = [
     "Skeleton",
     "animate",
+    "plot_contacts",
     "plot_free_body",
     "plot_hysteresis",
     "plot_nearest",

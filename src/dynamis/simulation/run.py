@@ -165,7 +165,8 @@ class Run:
         """Points where the arm may touch its world, over time: forces, slip, residuals."""
         if not self._points:
             raise OptionError("this run had no world to touch", "give simulate a world=[...]")
-        return contacts_of(self.robot, self._points, self._contacts, self.q, self.qd, self.dt)
+        rows, motion = self._contacts, (self.t, self.q, self.qd)
+        return contacts_of(self.robot, self._points, rows, *motion, self.dt)
 
     @property
     def contact_force(self) -> np.ndarray:
@@ -256,7 +257,7 @@ class Run:
         if self.closed_loop_mode is not None:
             coarse.append(self.closed_loop_mode.finding)
         beyond = [x.finding(self.robot, of) for x, of in whose]
-        touching = self.contacts.findings(on_host(self.t)) if self._points else []
+        touching = self.contacts.findings() if self._points else []
         return coarse + touching + beyond + self._damped() + self._slipping_at_once()
 
     @cached_property

@@ -157,7 +157,7 @@ def warn_of_step(run: Run) -> None:
 def warn_of_contacts(run: Run) -> None:
     """Say that contacts were not solved to their bound, or have no one solution."""
     if run._points:
-        for found in run.contacts.findings(run.numpy().t):
+        for found in run.contacts.findings():
             warn(f"{found.what}; {found.remedy}")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from ...spatial.vectors import ZERO
 from .points import ContactPoint, Point, columns_of, touched
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ...robot import Robot
 
 BOUND = 1e-8  # m/s: the residual up to which a step counts as solved
@@ -36,6 +39,7 @@ class Contacts:
 
     robot: "Robot"
     points: tuple[ContactPoint, ...]
+    t: np.ndarray
     q: np.ndarray
     qd: np.ndarray
     force: np.ndarray
@@ -111,7 +115,13 @@ class Contacts:
         """Steps whose residual is above 1e-8 m/s."""
         return int((self.residual > BOUND).sum())
 
-    def findings(self, t: np.ndarray) -> list[Finding]:
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Figure of normal force, friction beside its limit, and slip of every pair over time."""
+        from ...plots import plot_contacts
+
+        return plot_contacts(self, path)
+
+    def findings(self) -> list[Finding]:
         """Steps that were not solved to the bound, and points that slide as Painleve's rod."""
         found = []
         if self.paradox.any():
@@ -122,7 +132,7 @@ class Contacts:
                     "warning",
                     "contacts",
                     f"{shape!r} slides on {obstacle!r} as Painleve's rod does, first at "
-                    f"t = {t[where[-2]]:g} s: pressing it on drives it further in, so that "
+                    f"t = {self.t[where[-2]]:g} s: pressing it on drives it further in, so that "
                     "rigid bodies with Coulomb friction have no one motion there",
                     "give the obstacle less friction",
                 )
@@ -135,7 +145,7 @@ class Contacts:
                     "contacts",
                     f"contacts of {counted(self.unsolved, 'step')} of {self.residual.size} were "
                     f"not solved to {BOUND:g} m/s: worst {self.residual[worst]:.2g} m/s at "
-                    f"t = {t[worst[-1]]:g} s",
+                    f"t = {self.t[worst[-1]]:g} s",
                     "take a shorter dt, or describe shapes by fewer points",
                 )
             )
@@ -149,17 +159,18 @@ class Contacts:
 
 
 def contacts_of(
-    robot: "Robot", points: Sequence[Point], rows: Mapping[str, Any], q: Any, qd: Any, dt: float
-) -> Contacts:
+    robot: "Robot", points: Sequence[Point], rows: Mapping[str, Any], t: Any, q: Any, qd: Any,
+    dt: float,
+) -> Contacts:  # fmt: skip
     """Contacts from parts of the state (..., N, numbers), those of stops left out."""
     named = tuple(p for p in points if isinstance(p, ContactPoint))
     size, part = len(named), {k: np.asarray(on_host(x), float) for k, x in rows.items()}
     force = part["contact_force"] + part["contact_impulse"] / dt
     force = force.reshape(*force.shape[:-1], len(points), 3)[..., :size, :]
     modes, paradox = (part[k][..., :size] for k in ("contact_mode", "contact_paradox"))
-    q, qd = (np.asarray(on_host(x), float) for x in (q, qd))
+    t, q, qd = (np.asarray(on_host(x), float) for x in (t, q, qd))
     residual = part["contact_residual"][..., 0]
-    return Contacts(robot, named, q, qd, force, modes, residual, paradox)
+    return Contacts(robot, named, t, q, qd, force, modes, residual, paradox)
 
 
 def distances(robot: "Robot", points: Sequence[ContactPoint], q: Any) -> np.ndarray:
