@@ -52,3 +52,18 @@ def test_wrong_input_is_refused_before_the_work(words, capsys, monkeypatch, tmp_
     assert main(["excite", "planar-rr", *words]) == 2
     assert "error:" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_world_from_a_file(tmp_path, capsys):
+    import dynamis as dy
+
+    cell = tmp_path / "cell.toml"
+    dy.save_world([dy.Sphere(radius=0.1, xyz=(0.0, 0.0, 3.0), name="lamp")], cell)
+    assert main(["excite", "scara", *QUICK, "--world", str(cell), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["worst_clearance"]["metres"] >= 0.0
+    dy.save_world([dy.Sphere(radius=9.0, name="everywhere")], cell)
+    assert main(["excite", "scara", *QUICK, "--world", str(cell), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert any(x["where"] == "world" and "'everywhere'" in x["what"] for x in found)
+    assert main(["excite", "scara", "--world", str(tmp_path / "none.toml")]) == 2
+    assert "there is no such file" in capsys.readouterr().err
