@@ -71,7 +71,7 @@ errors.set(title="largest error of a joint", ylabel="mrad", yscale="log", ylim=(
 forces.set(title="force across axis 1 at the foot", ylabel="N", ylim=(-5, 115))
 moments.set(title="tilting moment at the foot", ylabel="N m", ylim=(120, 235))
 for axes in (errors, forces, moments):
-    axes.legend(fontsize=8, loc="upper center", ncols=3)
+    axes.legend(fontsize=8, loc="upper center", ncols=2)
 for axes in (rolls, errors, forces, moments):
     axes.set_xlabel("t (s)")
     axes.grid(alpha=0.3)

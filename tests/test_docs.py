@@ -111,7 +111,7 @@ SPACES = {
 LONG = {  # guides of many seconds; what they use has tests of its own
     *("controller-in-c", "gpu", "how-sure-am-i", "identified-model", "jax", "parallel-robot"),
     *("parallelogram-arm", "elastic-joints", "elastic-control", "bending-links", "lab-computer"),
-    *("kinematics", "dh-steps", "practica-3", "course"),
+    *("kinematics", "dh-steps", "practica-3", "course", "joint-forces"),
     *("casadi", "gymnasium", "own-controller", "own-friction", "ros2", "simulink", "teaching"),
 }
 

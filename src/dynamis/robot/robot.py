@@ -633,7 +633,8 @@ class Robot:
         is the torque of the drive less friction, reflected rotor, torsion springs and own loads,
         which act within the joint; springs between two points pull at the links. Reflected rotors
         load no bearing; with rotors="full" they are bodies that do. Of elastic joints q is the link
-        side. Of a mechanism with closures: with the forces of its closures (`closure_reactions`).
+        side. Of a mechanism with closures: with the forces of its closures (`closure_reactions`);
+        conditions that others imply carry nothing.
         """
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
         arguments["link_forces"] = link_forces

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -354,7 +355,8 @@ class Run:
         """The state of a copy: checks of step and gains are done, what they need stays behind."""
         known = {"step_error": self.step_error, "closed_loop_mode": self.closed_loop_mode}
         if self._acted is not None:
-            known["_forces"] = self._forces
+            with suppress(Exception):  # functions of the user's that cannot be asked again
+                known["_forces"] = self._forces
         return {**vars(self), **known, "_step": None, "_loop": None, "_acted": None}
 
     def numpy(self) -> "Run":
