@@ -273,9 +273,11 @@ def points_measured() -> Any:
     return dy.calibration.Points(**measured())
 
 
-@functools.cache
-def calibration() -> Any:
-    return dy.calibrate(robot(), points_measured())
+def sockets_file() -> str:
+    """Joint positions of a socket."""
+    rows = [f"{a},{b}" for a, b in measured()["q"]]
+    Path("front.csv").write_text("\n".join(["q1,q2", *rows]))
+    return "front.csv"
 
 
 def plant_file() -> str:
@@ -427,6 +429,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "calibration.Points.position": lambda: measured()["position"],
     "calibration.Poses.pose": lambda: robot().fk(measured()["q"]),
     "calibration.Sockets.places": lambda: {"front": [measured()["q"], measured()["q"] + 0.1]},
+    "calibration.read_observations.source": sockets_file,
+    "calibration.read_observations.kind": lambda: "sockets",
     "Calibration.save.path": lambda: "as_built.toml",
     "Calibration.validate.other": points_measured,
     "Log.with_temperature.robot": thermal_robot,

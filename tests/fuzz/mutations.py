@@ -48,6 +48,8 @@ OWN: dict[str, tuple[Change, ...]] = {
     "mjcf": MJCF,
     "csv": CSV,
     "points": CSV,
+    "observations": CSV,
+    "sockets": CSV,
     "npz": (member,),
     "mat": (variable,),
     "parquet": (table,),
