@@ -46,7 +46,7 @@ COMMANDS = {
     "studio": "view, edit, move and simulate a robot in the browser",
     "demo": "demonstration on the PUMA 560, from DH table to controller in C",
 }
-FOLDERS = {"dh": "teaching"}
+FOLDERS = {"dh": "teaching", "calibrate": "measurement"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

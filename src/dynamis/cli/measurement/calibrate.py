@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from .arguments import SAVED, Json, RobotName, RunXacro
-from .logs import Pairs, existing, pairs, say
-from .printing import data, data_json, in_terminal, table, wrote
+from ..arguments import SAVED, Json, RobotName, RunXacro
+from ..logs import Pairs, existing, pairs, say
+from ..printing import data, data_json, in_terminal, table, wrote
 
 Source = Annotated[
     Path,
@@ -53,10 +53,10 @@ def run(
         temperature: Find thermal growth too; needs a column of temperatures.
         save: Write the robot as built to this .toml or .urdf.
     """
-    from ..calibration.calibrate import calibrate
-    from ..calibration.read import read_observations
-    from ..files import checked_path
-    from ..robot import load
+    from ...calibration.calibrate import calibrate
+    from ...calibration.read import read_observations
+    from ...files import checked_path
+    from ...robot import load
 
     if save is not None:
         checked_path(save, SAVED, "robot")
