@@ -431,6 +431,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "calibration.Sockets.places": lambda: {"front": [measured()["q"], measured()["q"] + 0.1]},
     "calibration.read_observations.source": sockets_file,
     "calibration.read_observations.kind": lambda: "sockets",
+    "Calibration.report.path": lambda: "calibration.html",
     "Calibration.save.path": lambda: "as_built.toml",
     "Calibration.validate.other": points_measured,
     "Log.with_temperature.robot": thermal_robot,
@@ -856,7 +857,7 @@ ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
 
 # callables of more than a tenth of a second: in the tests they get some of the values
 SLOW = (
-    *("calibrate", "Calibration.validate"),
+    *("calibrate", "Calibration.report", "Calibration.validate"),
     *("excite", "export_controller", "export_fmu", "identify_drive_gains", "identify_payload"),
     *("Estimate.refine", "Estimate.report", "Equations.html", "gym.ReachEnv"),
     *("Derivation.html", "Derivation.evaluate", "Equations.derivation", "trajectory.line"),

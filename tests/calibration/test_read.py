@@ -133,7 +133,11 @@ def test_the_command(seen, tmp_path, capsys):
     _, own = seen
     path = table(tmp_path / "a.csv", joints(own.q) | dict(zip("xyz", own.position.T, strict=True)))
     out = tmp_path / "as_built.toml"
-    assert main(["calibrate", "puma560", str(path), "--save", str(out)]) == 0
+    page = tmp_path / "out.html"
+    words = ["--save", str(out), "--report", str(page), "--validate", str(path)]
+    assert main(["calibrate", "puma560", str(path), *words]) == 0
+    for said in ("Before and after", "validation", "joint2.zero", "tool.x", "Residuals"):
+        assert said in page.read_text()
     said = capsys.readouterr().out
     assert "held out" in said and "joint2.zero" in said and "good" in said
     assert np.abs(dy.load(out).fk(own.q) - ROBOT.fk(own.q)).max() > 1e-4

@@ -218,6 +218,12 @@ class Calibration:
         """Write the robot to a .toml or .urdf file."""
         self.robot.save(path)
 
+    def report(self, path: str | Path, validations: Sequence[Accuracy] = ()) -> Path:
+        """Write a page with everything, with further accuracies by `validate`."""
+        from ..report.calibration import write
+
+        return write(self, path, validations)
+
     def __str__(self) -> str:
         rows = [x.cells() for x in (self.nominal, self.fit, self.held_out) if x is not None]
         head = ("accuracy", "rows", "mean, mm", "RMS, mm", "largest, mm")

@@ -24,7 +24,8 @@ def run(
     robot: RobotName, observations: Source, *, kind: Kind = "points", distance: Metres = None,
     places: Pattern = None, validate: Path | None = None, columns: Pairs = None,
     units: Pairs = None, stiffness: bool = False, harmonics: bool = False, gear: bool = False,
-    temperature: bool = False, save: Path | None = None, run_xacro: RunXacro = False,
+    temperature: bool = False, save: Path | None = None, report: Path | None = None,
+    run_xacro: RunXacro = False,
     json: Json = False,
 ) -> int:  # fmt: skip
     """Calibrate a robot: joint zeros, lengths and angles as built, from points or sockets.
@@ -35,7 +36,7 @@ def run(
     For example:
 
       dynamis calibrate ur10 tracker.csv --save as_built.toml
-      dynamis calibrate panda folder_of_sockets --kind sockets --distance 0.05 --save arm.urdf
+      dynamis calibrate panda folder_of_sockets --kind sockets --distance 0.05 --report out.html
       dynamis calibrate arm.toml points.npz --columns q=q,position=pos --units position=mm
 
     Args:
@@ -52,14 +53,17 @@ def run(
         gear: Find errors of the gear ratios too.
         temperature: Find thermal growth too; needs a column of temperatures.
         save: Write the robot as built to this .toml or .urdf.
+        report: Write a report to this .html.
     """
     from ...calibration.calibrate import calibrate
     from ...calibration.read import read_observations
-    from ...files import checked_path
+    from ...files import PAGES, checked_path
     from ...robot import load
 
     if save is not None:
         checked_path(save, SAVED, "robot")
+    if report is not None:
+        checked_path(report, PAGES, "report")
     existing(observations, validate)
     arm = load(robot, run_xacro=run_xacro)
     how: dict[str, Any] = {
@@ -75,13 +79,15 @@ def run(
     check = None if others is None else found.validate(others)
     if save is not None:
         found.save(save)
+    if report is not None:
+        found.report(report, () if check is None else (check,))
     fine = found.verdict.level in ("good", "doubtful")
     if json:
-        data_json(_everything(found, check, fine) | {"save": save})
+        data_json(_everything(found, check, fine) | {"save": save, "report": report})
     else:
         say(found.findings)
         _say(found, check)
-        wrote(save)
+        wrote(report, save)
     return int(not fine)
 
 
