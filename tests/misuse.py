@@ -423,6 +423,11 @@ VALID: dict[str, Callable[[], Any]] = {
     "temperature": lambda: 30.0,
     "calibrate.observations": points_measured,
     "calibrate.temperature": lambda: None,
+    "calibration_postures.count": lambda: 6,
+    "calibration_postures.places": lambda: 2,
+    "calibration_postures.kind": lambda: "points",
+    "calibration_postures.target": lambda: (0.1, 0.0, 0.0),
+    "calibration_postures.floor": lambda: None,
     **{
         f"calibration.{x}.q": lambda: measured()["q"] for x in ("Points", "Poses", "Plane", "Touch")
     },
@@ -857,7 +862,7 @@ ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
 
 # callables of more than a tenth of a second: in the tests they get some of the values
 SLOW = (
-    *("calibrate", "Calibration.report", "Calibration.validate"),
+    *("calibrate", "calibration_postures", "Calibration.report", "Calibration.validate"),
     *("excite", "export_controller", "export_fmu", "identify_drive_gains", "identify_payload"),
     *("Estimate.refine", "Estimate.report", "Equations.html", "gym.ReachEnv"),
     *("Derivation.html", "Derivation.evaluate", "Equations.derivation", "trajectory.line"),
