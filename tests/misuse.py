@@ -280,9 +280,11 @@ def points_measured() -> Any:
     return dy.calibration.Points(**measured())
 
 
-@functools.cache
-def calibration() -> Any:
-    return dy.calibrate(robot(), points_measured())
+def sockets_file() -> str:
+    """Joint positions of a socket."""
+    rows = [f"{a},{b}" for a, b in measured()["q"]]
+    Path("front.csv").write_text("\n".join(["q1,q2", *rows]))
+    return "front.csv"
 
 
 def plant_file() -> str:
@@ -441,12 +443,20 @@ VALID: dict[str, Callable[[], Any]] = {
     "temperature": lambda: 30.0,
     "calibrate.observations": points_measured,
     "calibrate.temperature": lambda: None,
+    "calibration_postures.count": lambda: 6,
+    "calibration_postures.places": lambda: 2,
+    "calibration_postures.kind": lambda: "points",
+    "calibration_postures.target": lambda: (0.1, 0.0, 0.0),
+    "calibration_postures.floor": lambda: None,
     **{
         f"calibration.{x}.q": lambda: measured()["q"] for x in ("Points", "Poses", "Plane", "Touch")
     },
     "calibration.Points.position": lambda: measured()["position"],
     "calibration.Poses.pose": lambda: robot().fk(measured()["q"]),
     "calibration.Sockets.places": lambda: {"front": [measured()["q"], measured()["q"] + 0.1]},
+    "calibration.read_observations.source": sockets_file,
+    "calibration.read_observations.kind": lambda: "sockets",
+    "Calibration.report.path": lambda: "calibration.html",
     "Calibration.save.path": lambda: "as_built.toml",
     "Calibration.validate.other": points_measured,
     "Log.with_temperature.robot": thermal_robot,
@@ -886,7 +896,7 @@ ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
 
 # callables of more than a tenth of a second: in the tests they get some of the values
 SLOW = (
-    *("calibrate", "Calibration.validate"),
+    *("calibrate", "calibration_postures", "Calibration.report", "Calibration.validate"),
     *("excite", "export_controller", "export_fmu", "identify_drive_gains", "identify_payload"),
     *("Estimate.refine", "Estimate.report", "Equations.html", "gym.ReachEnv"),
     *("Derivation.html", "Derivation.evaluate", "Equations.derivation", "trajectory.line"),

@@ -21,6 +21,7 @@ MOST_FILES = 24  # in one folder
 # a later folder, each by the module that has the method and the folder it hands over to
 SUGAR = {
     ("arguments", "robot"),
+    ("calibration.calibration", "report"),
     ("cli.studio", "studio"),
     ("compile.libraries", "jax"),
     ("export.export", "realtime"),

@@ -30,6 +30,8 @@ NAMES = [
     "dynamis.calibrate",
     "dynamis.calibration.Calibration.tool_uncertainty",
     "dynamis.calibration.Plane",
+    "dynamis.calibration.read_observations",
+    "dynamis.calibration_postures",
     "dynamis.calibration.Points",
     "dynamis.calibration.Poses",
     "dynamis.calibration.Sockets",

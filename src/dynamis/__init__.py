@@ -27,6 +27,7 @@ from .robot import Robot, load
 if TYPE_CHECKING:
     from . import calibration, control, errors, exercises, gpu, interop, rtb, trajectory, transforms
     from .calibration.calibrate import calibrate
+    from .calibration.postures import calibration_postures
     from .frame_assignment.steps import dh_steps
     from .identify import (
         Log,
@@ -75,6 +76,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "calibration",
+    "calibration_postures",
     "compile",
     "control",
     "dh_steps",
@@ -114,6 +116,7 @@ _LATER = {
     "Simulator": ("simulation.simulator", "Simulator"),
     "calibrate": ("calibration.calibrate", "calibrate"),
     "calibration": ("calibration", None),
+    "calibration_postures": ("calibration.postures", "calibration_postures"),
     "control": ("control", None),
     "dh_steps": ("frame_assignment.steps", "dh_steps"),
     "excite": ("excite.design", "excite"),

@@ -49,6 +49,8 @@ OWN: dict[str, tuple[Change, ...]] = {
     "mjcf": MJCF,
     "csv": CSV,
     "points": CSV,
+    "observations": CSV,
+    "sockets": CSV,
     "npz": (member,),
     "mat": (variable,),
     "parquet": (table,),

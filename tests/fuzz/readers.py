@@ -48,6 +48,11 @@ def points(path: Path) -> Any:
     return dy.trajectory.from_file(path, **({} if timed else {"velocity": 1.0}))
 
 
+def sockets(path: Path) -> Any:
+    """Postures of sockets, by place."""
+    return dy.calibration.read_observations(path, "sockets")
+
+
 def joint_axes(path: Path) -> Any:
     """Axes of a file, and what the Denavit-Hartenberg procedure makes of them."""
     found = read_axes(path)
@@ -71,6 +76,8 @@ READERS = {
         Reader("csv", ".csv", dy.read_log),
         Reader("points", ".csv", points),
         Reader("npz", ".npz", dy.read_log),
+        Reader("observations", ".csv", dy.calibration.read_observations),
+        Reader("sockets", ".csv", sockets),
         Reader("mat", ".mat", dy.read_log),
         Reader("parquet", ".parquet", dy.read_log),
         Reader("mcap", ".mcap", dy.read_log),

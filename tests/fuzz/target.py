@@ -11,7 +11,8 @@ from random import Random
 from typing import Any
 
 INSTRUMENTED = ("dynamis", "tomllib", "defusedxml", "csv", "zipfile")
-READING = ("model", "logs", "interop", "bench")  # folders; the rest would take 10 s at every start
+# folders; the rest would take 10 s at every start
+READING = ("model", "logs", "interop", "bench", "calibration")
 ABSENT = (
     "atheris is not installed here: `pip install atheris` (wheels for Linux on x86-64 only); "
     "tests/fuzz/mutate.py needs nothing but dynamis"

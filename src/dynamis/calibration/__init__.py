@@ -8,16 +8,18 @@ if TYPE_CHECKING:
     from .accuracy import Accuracy
     from .calibration import CalibratedParameters, Calibration
     from .observations import Observations, Plane, Points, Poses, Sockets, Touch
+    from .read import read_observations
 
 __all__ = [
     "Accuracy", "CalibratedParameters", "Calibration", "Observations", "Plane", "Points", "Poses",
-    "Sockets", "Touch",
+    "Sockets", "Touch", "read_observations",
 ]  # fmt: skip
 
 __getattr__ = later(
     __name__,
     {
         "Accuracy": "accuracy",
+        "read_observations": "read",
         **dict.fromkeys(("CalibratedParameters", "Calibration"), "calibration"),
         **dict.fromkeys(
             ("Observations", "Plane", "Points", "Poses", "Sockets", "Touch"), "observations"

@@ -8,7 +8,7 @@ import numpy as np
 from ..arguments import strict
 from .error_model import ErrorModel
 from .fit import Fit
-from .residuals import Block, SocketsBlock, State
+from .residuals import Block, SocketsBlock, State, group_means
 
 
 @strict
@@ -80,7 +80,7 @@ def _of_set(
     points = arm.point(target[:3, 3] if target.shape == (4, 4) else target)
     none = np.zeros((0, 2))
     if isinstance(block, SocketsBlock):
-        centres = state["sockets"]
+        centres = group_means(points, block.socket)
         found = [np.linalg.norm(centres[b] - centres[a]) for _, a, b in block.pairs]
         known = block.data.distance
         pairs = none if known is None else np.array([(known, x) for x in found]).reshape(-1, 2)

@@ -18,7 +18,6 @@ from .accuracy import Accuracy, accuracy
 from .as_built import as_built
 from .error_model import ErrorModel, Postures
 from .fit import Fit, start
-from .held_out import settled
 from .observations import Observations, Sockets
 from .residuals import Block, State, blocks_of
 from .uncertainty import Uncertainty
@@ -198,7 +197,7 @@ class Calibration:
         values = np.zeros_like(self._fit.values) if nominal else self._fit.values
         blocks = blocks_of(self._model.robot, sets, self._reference)
         placed = self._placed(values, register, nominal)
-        states = [settled(self._model, values, b, _state_for(b, placed)) for b in blocks]
+        states = [_state_for(b, placed) for b in blocks]
         return accuracy(name, self._model, values, blocks, states)
 
     def _placed(
@@ -217,6 +216,12 @@ class Calibration:
     def save(self, path: str | Path) -> None:
         """Write the robot to a .toml or .urdf file."""
         self.robot.save(path)
+
+    def report(self, path: str | Path, validations: Sequence[Accuracy] = ()) -> Path:
+        """Write a page with everything, with further accuracies by `validate`."""
+        from ..report.calibration import write
+
+        return write(self, path, validations)
 
     def __str__(self) -> str:
         rows = [x.cells() for x in (self.nominal, self.fit, self.held_out) if x is not None]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .accuracy import Accuracy, accuracy, merged
-from .error_model import ErrorModel, Postures
+from .error_model import Postures
 from .fit import Fit, fitted
 from .observations import Observations, Sockets
 from .residuals import Block, SocketsBlock, State
@@ -34,20 +34,9 @@ def held_out(fit: Fit, fold: np.ndarray) -> Accuracy:
         )  # fmt: skip
         again = fitted(again, fit.kept, STEPS)
         used = [(b, s) for b, s in zip(tested, again.states, strict=True) if b is not None]
-        states = [settled(fit.model, again.values, b, s) for b, s in used]
-        found.append(accuracy("", fit.model, again.values, [b for b, _ in used], states))
+        found.append(accuracy("", fit.model, again.values, *zip(*used, strict=True)))
         rows += [_numbers(fit.blocks, k, x) for k, x in enumerate(inside) if x.any()]
     return merged("held out", found, np.argsort(np.concatenate(rows), kind="stable"))
-
-
-def settled(model: ErrorModel, values: np.ndarray, block: Block, state: State) -> State:
-    """Places for a set that was not fitted: sockets are where their points are on the mean."""
-    if not isinstance(block, SocketsBlock):
-        return state
-    points = model.motion(values, block.at, columns=False).point(state["target"])
-    count = np.bincount(block.socket)[:, None]
-    sums = np.stack([np.bincount(block.socket, c) for c in points.T], axis=1)
-    return {**state, "sockets": sums / count}
 
 
 def _rows(block: Block, inside: np.ndarray) -> np.ndarray:

@@ -256,7 +256,7 @@ class SocketsBlock(Block):
         if target is None:
             centred = [_centred(x, socket) for x in (arm.R.reshape(-1, 9), arm.p)]
             target = _least(centred[0].reshape(-1, 3, 3), -centred[1])
-        return {"target": target, "sockets": _means(arm.point(target), socket)}
+        return {"target": target, "sockets": group_means(arm.point(target), socket)}
 
     def local(self, state: State) -> np.ndarray:
         """Sockets belong to their places."""
@@ -515,14 +515,14 @@ def _least(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(A.reshape(-1, A.shape[2]), b.reshape(-1), rcond=1e-9)[0]
 
 
-def _means(x: np.ndarray, group: np.ndarray) -> np.ndarray:
+def group_means(x: np.ndarray, group: np.ndarray) -> np.ndarray:
     """Means of rows by their group."""
     count = np.bincount(group)
     return np.stack([np.bincount(group, c) / count for c in x.T], axis=1)
 
 
 def _centred(x: np.ndarray, group: np.ndarray) -> np.ndarray:
-    return x - _means(x, group)[group]
+    return x - group_means(x, group)[group]
 
 
 def _across(n: np.ndarray) -> np.ndarray:

@@ -35,6 +35,7 @@ COMMANDS = {
     "excite": "design an exciting trajectory for parameter identification",
     "identify": "identify a robot's parameters from logs",
     "payload": "identify the payload at the tool from a log",
+    "calibrate": "calibrate a robot's geometry from points, poses or sockets",
     "drive-gains": "identify torque per current (N m/A) from logs without and with a load",
     "league": "benchmark of the estimators on data sets, by errors on unseen motions",
     "export": "export functions or a controller: C, C++, MATLAB, CasADi, FMI, ROS 2",
@@ -45,7 +46,7 @@ COMMANDS = {
     "studio": "view, edit, move and simulate a robot in the browser",
     "demo": "demonstration on the PUMA 560, from DH table to controller in C",
 }
-FOLDERS = {"dh": "teaching"}
+FOLDERS = {"dh": "teaching", "calibrate": "measurement"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

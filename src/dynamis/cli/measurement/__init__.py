@@ -1,0 +1,1 @@
+"""Commands for what is measured at an arm."""
