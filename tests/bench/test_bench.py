@@ -7,6 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.bench.closed import closed_figures
+from dynamis.bench.contacts import contact_figures
 from dynamis.bench.simulation import control_cycle, simulation_figures
 from dynamis.bench.single import chain_of, slope, worst_difference
 from dynamis.bench.table import BenchTable, Figure, growth_plot, readme_table, together
@@ -62,6 +63,19 @@ def test_every_row_of_the_simulation_says_how_far_it_is_off(compiled, monkeypatc
     for row in rows[3:5]:
         assert float(row.what.rpartition(": ")[2]) == pytest.approx(1 / row.ours, rel=0.05)
         assert row.error < 1e-9
+
+
+@pytest.mark.thorough
+def test_four_contacts_beside_mujoco(compiled):
+    """The arm rests exactly, while in MuJoCo, whose contacts give way, it creeps."""
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    rows = list(contact_figures(dy.load("puma560")))
+    assert [row.what.split()[-1] for row in rows] == ["RK4", "Euler"]
+    for row in rows:
+        assert row.error is not None and row.error < 1e-13
+        assert "4 contacts" in row.peer
+        moved = float(row.peer.partition("moves ")[2].removesuffix(" rad"))
+        assert 1e-13 < moved < 1e-3
 
 
 def test_a_control_cycle_is_that_of_the_controller(compiled):

@@ -12,6 +12,7 @@ from .. import templates
 from ..compile.machine import host
 from ..robot import Robot, load
 from .closed import LOOPS, closed_figures
+from .contacts import contact_figures
 from .simulation import simulation_figures
 from .single import JOINTS, against_others, against_pinocchio, batches, growth, slope
 from .table import BenchTable, Figure, timed
@@ -90,6 +91,7 @@ def bench(quick: bool = False, say: Callable[[str], None] = lambda _: None) -> B
     figures += batches(load("puma560"))
     say("simulation")
     figures += simulation_figures(load("puma560"))
+    figures += contact_figures(load("puma560"))
     say("identification")
     figures += identification(load("panda"))
     if not quick:

@@ -141,7 +141,7 @@ class MujocoStepper:
         tree = [_with_speck(joint) for joint in rigid_tree(robot, q0)]
         # what MuJoCo's compiler accepts: their own inertia is put in afterwards
         balls = [x._replace(body=x.body._replace(inertia=SPECK * np.eye(3))) for x in tree]
-        self.model = mujoco.MjModel.from_xml_string(mjcf(balls, robot.chain.gravity))
+        self.model = self.compiled(mjcf(balls, robot.chain.gravity))
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
         self.model.opt.timestep = DT
         self.model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
@@ -155,6 +155,10 @@ class MujocoStepper:
             self.model.body(body).inertia = moments
             mujoco.mju_mat2Quat(self.model.body(body).iquat, axes.ravel())
         mujoco.mj_setConst(self.model, self.data)
+
+    def compiled(self, text: str) -> Any:
+        """The model of a text."""
+        return self.mj.MjModel.from_xml_string(text)
 
     def go(self) -> None:
         """1000 steps."""
