@@ -190,8 +190,8 @@ def _not_told_apart_within(sought: Unknowns, info: Information) -> tuple[str, ..
     share = (directions[size * SINGULAR < size[0]] ** 2).sum(axis=0)
     joints = sought.robot.joint_names
     rotors = {f"rotor_inertia[{name}]": j for j, name in enumerate(joints)}
-    own = [rotors.get(sought.names[k], sought.joints[k]) for k in felt[share > FAINT]]
-    found = sorted({*own})
+    own = {rotors.get(sought.names[k], sought.joints[k]) for k in felt[share > FAINT]}
+    found = sorted(-1 if j is None else j for j in own)
     if found[0] < 0 or 2 * len(found) >= len(joints):
         return ()
     return tuple(joints[j] for j in found)
