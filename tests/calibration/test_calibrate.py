@@ -227,6 +227,7 @@ def test_three_outliers_are_named_and_left_out(arm, found):
     position[rows] += np.array([0.02, 0.0, 0.0])
     c = dy.calibrate(ROBOT, replace(seen, position=position))
     assert c.outliers[0].tolist() == rows
+    assert not c._fit.weights[0][0].w[rows].any()
     said = next(x for x in c.findings if "left out" in x.what)
     assert all(f"{k} (" in said.what for k in rows) and "(20" in said.what
     q = postures(ROBOT, 50, 6)

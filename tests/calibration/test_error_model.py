@@ -32,6 +32,15 @@ def test_the_robot_as_built_moves_as_its_error_model(name):
     assert np.abs(T[:, :3, 3] - arm.robot.fk(q)[:, :3, 3]).max() > 1e-4
 
 
+def test_offsets_of_joints_stay_in_the_robot_as_built():
+    robot = dy.load("ur10").with_link("forearm_link", offset=0.3, axis=(0, 0.6, 0.8))
+    arm = geometry(built(robot, size=1.0))
+    q = postures(robot, 5)
+    found = as_built(arm.model, arm.values)
+    assert np.abs(found.fk(q)[:, :3, 3] - motion(arm, q).p).max() < EXACT
+    assert found.model.links[2].offset == 0.3
+
+
 @pytest.mark.parametrize("name", ARMS)
 def test_columns_are_derivatives(name):
     arm = built(dy.load(name), size=1.0, **ALL)

@@ -217,11 +217,18 @@ class Calibration:
         """Write the robot to a .toml or .urdf file."""
         self.robot.save(path)
 
+    @checked
     def report(self, path: str | Path, validations: Sequence[Accuracy] = ()) -> Path:
         """Write a page with everything, with further accuracies by `validate`."""
         from ..report.calibration import write
 
-        return write(self, path, validations)
+        own = list(validations)
+        wrong = next((x for x in own if not isinstance(x, Accuracy)), None)
+        if wrong is not None:
+            raise OptionError(
+                f"validations has {shown(wrong)}, expected what calibration.validate gives"
+            )
+        return write(self, path, own)
 
     def __str__(self) -> str:
         rows = [x.cells() for x in (self.nominal, self.fit, self.held_out) if x is not None]

@@ -223,8 +223,15 @@ class Run:
         """Force and moment in every joint of one arm over time: `.values` (N, links, 6).
 
         `robot.joint_reactions` along the run, with the `wrench` and `link_forces` that acted. Print
-        the largest and the RMS of every component, `.plot()`, `.report("reactions.html")`.
+        the largest and the RMS of every component, `.plot()`, `.report("reactions.html")`. Refused
+        of a run with a world.
         """
+        if self._points:
+            raise OptionError(
+                "run.reactions of an arm that touches a world is not computed: forces of contacts "
+                "are not among them",
+                "run.contacts has those; robot.joint_reactions(..., link_forces=) takes them",
+            )
         qdd, forces = self._forces
         given: dict[str, Any] = {**forces}
         found = self.robot.joint_reactions(self.q, self.qd, qdd, **given)
