@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..state import PlantState
 
 TOUCHING = 1e-8  # m or rad: nearer than that a point touches
+UNSOLVED = 1e-4  # m/s: a residual that is no solution
 GAIN = 1e-12  # of the energy of an impact: rounding
 LIFTING = 1e-3  # acceleration by a push with its friction, of that by the push alone
 SLIDING = 1e-6  # m/s: slower than that a point rests
@@ -321,7 +322,8 @@ def struck(
         blocks.append(_block(plant, k, m, active, fn))
     problem = Problem(rows.G, velocities, blocks)
     solution = solve(problem, [0.0] * len(rows.J), fn)
-    impulses = [fn.select(event > 0.0, l, 0.0) for l in solution.l]
+    wanted = _solved_or_smooth(problem, solution, raw, fn)
+    impulses = [fn.select(event > 0.0, l, 0.0) for l in wanted]
     impulses = _without_gain(problem.G, raw, impulses, fn)
     change, way = rows.change(impulses), rows.change(_lasting(impulses, hits, places, since, h, fn))
     q = plus(q, way)
@@ -389,6 +391,21 @@ def _speeds(
         velocities += u
         bounced.append(p._replace(bounces=bounces))
     return bounced, hard, raw, velocities
+
+
+def _solved_or_smooth(problem: Problem, solution: Solution, u: Scalars, fn: Functions) -> list[Any]:
+    """Impulses of a solution; of none, those that stop every point by itself, without friction."""
+    found: list[Any] = []
+    bad = 1.0 - 1.0 * (solution.residual <= UNSOLVED)
+    for k, block in problem.places:
+        G = problem.G[k][k]
+        taken = block.active if isinstance(block, Cone) else block.high > 0.0
+        stop = fn.select(taken, fn.max(-u[k] / fn.max(G, LEAST), 0.0), 0.0)
+        stop = fn.select(G > LEAST, stop, 0.0)
+        smooth = [stop, 0.0, 0.0][: block.size]
+        pairs = zip(smooth, solution.l[k : k + block.size], strict=True)
+        found += [fn.select(bad > 0.0, a, b) for a, b in pairs]
+    return found
 
 
 def _without_gain(G: Sequence[Scalars], u: Scalars, l: Scalars, fn: Functions) -> list[Any]:
