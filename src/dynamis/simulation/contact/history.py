@@ -124,7 +124,7 @@ class Contacts:
     def findings(self) -> list[Finding]:
         """Steps that were not solved to the bound, and points that slide as Painleve's rod."""
         found = []
-        if self.paradox.any():
+        if (self.paradox > 0).any():
             where = np.argwhere(self.paradox > 0)[0]
             shape, obstacle = self.pairs[where[-1]]
             found.append(

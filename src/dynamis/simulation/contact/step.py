@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ..state import PlantState
 
 TOUCHING = 1e-8  # m or rad: nearer than that a point touches
+UNSOLVED = 1e-4  # m/s: a residual that is no solution
+GAIN = 1e-12  # of the energy of an impact: rounding
 LIFTING = 1e-3  # acceleration by a push with its friction, of that by the push alone
 SLIDING = 1e-6  # m/s: slower than that a point rests
 OPEN, SLIDES, STICKS = 0.0, 1.0, 2.0
@@ -307,7 +309,7 @@ def struck(
     found = motions(plant.contacts, plant.chain, met, fn)
     event = _most([1.0 - 1.0 * (a == b) for a, b in zip(qd, end.qd, strict=True)], fn)
     event = fn.max(event, _most([p.hit for p in hits], fn))  # joints that turned back, and strikes
-    hits, hard, velocities = _speeds(hits, found, qd, gained, fn)
+    hits, hard, raw, velocities = _speeds(hits, found, qd, gained, fn)
     fixed = [
         None if d is None else 1.0 * (v == 0.0) * (hard == 0.0)
         for d, v in zip(plant.held(x), qd, strict=True)
@@ -320,7 +322,9 @@ def struck(
         blocks.append(_block(plant, k, m, active, fn))
     problem = Problem(rows.G, velocities, blocks)
     solution = solve(problem, [0.0] * len(rows.J), fn)
-    impulses = [fn.select(event > 0.0, l, 0.0) for l in solution.l]
+    wanted = _solved_or_smooth(problem, solution, raw, fn)
+    impulses = [fn.select(event > 0.0, l, 0.0) for l in wanted]
+    impulses = _without_gain(problem.G, raw, impulses, fn)
     change, way = rows.change(impulses), rows.change(_lasting(impulses, hits, places, since, h, fn))
     q = plus(q, way)
     q = _put_back(x, after, hits, places, rows, problem.G, (q, way, solution), fn)
@@ -362,8 +366,8 @@ def _hits(
 
 def _speeds(
     hits: list[Hit], found: list[Motion], qd: Scalars, gained: Scalars, fn: Functions
-) -> tuple[list[Hit], Any, list[Any]]:
-    """What bounces, whether a blow was hard, and velocities of all rows less those wanted.
+) -> tuple[list[Hit], Any, list[Any], list[Any]]:
+    """What bounces, whether a blow was hard, velocities of all rows, and less those wanted.
 
     All that strikes in one step has one restitution, the least. A point that comes to rest does so
     at the end of the step.
@@ -377,15 +381,42 @@ def _speeds(
         slow = SLOW * ahead
         hard = fn.max(hard, p.hit * (speed * speed > slow * slow))
         speeds.append(speed)
-    bounced, velocities = [], []
+    bounced, raw, velocities = [], [], []
     for m, p, speed in zip(found, hits, speeds, strict=True):
         bounces = p.hit * (least * speed < 0.0)
         own = fn.select(bounces > 0.0, p.share, 0.0)
         u = [inner(row, qd) - own * inner(row, gained) for row in m.rows]
+        raw += u
         u[0] = u[0] + fn.select(bounces > 0.0, least * speed, 0.0)
         velocities += u
         bounced.append(p._replace(bounces=bounces))
-    return bounced, hard, velocities
+    return bounced, hard, raw, velocities
+
+
+def _solved_or_smooth(problem: Problem, solution: Solution, u: Scalars, fn: Functions) -> list[Any]:
+    """Impulses of a solution; of none, those that stop every point by itself, without friction."""
+    found: list[Any] = []
+    bad = 1.0 - 1.0 * (solution.residual <= UNSOLVED)
+    for k, block in problem.places:
+        G = problem.G[k][k]
+        taken = block.active if isinstance(block, Cone) else block.high > 0.0
+        stop = fn.select(taken, fn.max(-u[k] / fn.max(G, LEAST), 0.0), 0.0)
+        stop = fn.select(G > LEAST, stop, 0.0)
+        smooth = [stop, 0.0, 0.0][: block.size]
+        pairs = zip(smooth, solution.l[k : k + block.size], strict=True)
+        found += [fn.select(bad > 0.0, a, b) for a, b in pairs]
+    return found
+
+
+def _without_gain(G: Sequence[Scalars], u: Scalars, l: Scalars, fn: Functions) -> list[Any]:
+    """Impulses, smaller where they would add to the kinetic energy: l . u + l . G l / 2.
+
+    Newton's restitution together with friction can (Kane, 1984), and so can an unsolved problem.
+    """
+    work, inertial = inner(l, u), inner(l, [inner(row, l) for row in G])
+    gains = 2.0 * work + inertial > GAIN * inertial
+    most = fn.max(0.0, fn.min(-2.0 * work / fn.select(gains, inertial, 1.0), 1.0))
+    return [fn.select(gains, most, 1.0) * x for x in l]
 
 
 def _since(d: Any, u: Any, gain: Any, h: Any, fn: Functions) -> Any:
