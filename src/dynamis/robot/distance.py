@@ -82,6 +82,7 @@ class CollisionPairs:
             float(found.distance), (a.name, b.name), (np.array(found.a), np.array(found.b))
         )
 
+    @checked
     def plot(self, q: Any, path: Any = None, ax: Any = None) -> Any:
         """A picture of the bodies at one position q (n,), with the nearest two."""
         from ..plots.distance_plot import plot_nearest
