@@ -99,6 +99,7 @@ def test_parameters_of_every_arm():
     same(dy.simulate(PUMA, 0.3, device="cuda", **given), dy.simulate(PUMA, 0.3, **given))
 
 
+@pytest.mark.filterwarnings("ignore:contacts of")
 def test_contacts_with_a_world():
     tool = dy.Geometry(kind="sphere", link="link6", radius=0.03)
     arm = dy.Robot(replace(PUMA.model, geometry=(tool,)))
