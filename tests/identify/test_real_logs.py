@@ -153,6 +153,19 @@ def test_ur10e_on_other_motions(ur10e, trained, other, tmp_path):
 
 
 @pytest.mark.thorough
+def test_a_wrist_that_turns_by_a_degree_is_doubtful_alone(ur10e):
+    """12 s of a move from point to point: the other joints are found."""
+    robot, logs = ur10e
+    log = logs["point_to_point"].window(5.0, 17.0)
+    assert np.ptp(log.q[:, 5]) < 0.03
+    found = dy.identify(robot, log)
+    assert found.verdict.level == "doubtful"
+    assert "friction and rotor inertia apart" in found.verdict.joints["wrist_3_joint"].reason
+    assert found.verdict.joints["elbow_joint"].level == "good"
+    own = [x.startswith("wrist_3_joint.") for x in found.unknowns.names]
+    assert np.isinf(found.standard_deviations[own]).sum() >= 4
+
+
 def test_memory_of_the_ur10e(ur10e, data):
     """Trained on one excitation with all defaults: at most 3.9, 4.5 and 4.5 % on other motions.
 

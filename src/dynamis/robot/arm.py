@@ -299,7 +299,7 @@ class Arm:
         rates = at.joint_rates(qd)
         wanted = None if qd_ref is None else at.joint_rates(qd_ref)
         motion = at.q, rates, at.joint_accelerations(qdd, rates, wanted)
-        return at.of_drives(projected.regressor(self.chain, *motion, self.fn, wanted, at.on))
+        return at.of_drives(projected.regressor(self.chain, *motion, self.fn, wanted, on=at.on))
 
     def solve(self, M: Sequence[Scalars], b: Scalars) -> Scalars:
         """x of M x = b, M symmetric positive definite; NaN where it is not."""

@@ -146,6 +146,7 @@ OUT_OF_SCALE = 8.0  # times the torque of the robot as described
 FINE = 0.05  # relative error below which the order of the columns is not doubted
 FEW = 300  # rows looked at for that
 SINGULAR = 1e9  # condition number
+FEW_MOVING = 0.1  # of the rows of the joint that moves most: a joint that hardly moves
 FAINT = 1e-3  # of a direction's power: an unknown that hardly is in it
 ENOUGH = 1.25  # independent rows per unknown
 
@@ -180,7 +181,7 @@ def not_told_apart(
 def _not_told_apart_within(sought: Unknowns, info: Information) -> tuple[str, ...]:
     """Joints whose own friction and rotors are all that the motion cannot tell apart.
 
-    None where bodies are among it, or where these are half of the joints.
+    None where bodies are among it, or where these joints move for long.
     """
     R = info.stacked(np.ones(len(info.rows)))[:, :-1]
     felt = np.flatnonzero(np.linalg.norm(R, axis=0) > 0.0)
@@ -192,9 +193,11 @@ def _not_told_apart_within(sought: Unknowns, info: Information) -> tuple[str, ..
     rotors = {f"rotor_inertia[{name}]": j for j, name in enumerate(joints)}
     own = {rotors.get(sought.names[k], sought.joints[k]) for k in felt[share > FAINT]}
     found = sorted(-1 if j is None else j for j in own)
-    if found[0] < 0 or 2 * len(found) >= len(joints):
+    if found[0] < 0:
         return ()
-    return tuple(joints[j] for j in found)
+    rows = [sought.row_of(j) for j in found]
+    few = all(k is None or info.rows[k] < FEW_MOVING * info.rows.max() for k in rows)
+    return tuple(joints[j] for j in found) if few else ()
 
 
 def few_rows(rows: np.ndarray, correlated: np.ndarray, unknowns: int) -> Iterator[Finding]:
