@@ -44,7 +44,13 @@ def ratios(count, noisy, estimator="weighted", velocity="log"):
     return said / values.std(axis=0, ddof=1), said / np.sqrt((off * off).mean(axis=0))
 
 
-@pytest.mark.parametrize("noisy", KINDS, ids=" ".join)
+@pytest.mark.parametrize(
+    "noisy",
+    [
+        pytest.param(x, marks=() if x is KINDS[-1] else pytest.mark.thorough, id=" ".join(x))
+        for x in KINDS
+    ],
+)
 def test_deviations_are_those_of_estimates_from_many_logs(noisy):
     """White residuals and those of noisy velocities, which grow with frequency, alike."""
     scatter, error = ratios(12, noisy)

@@ -84,7 +84,8 @@ EXPECTED = {
 
 AGAIN = {"torque 6 negated", "joints 1 and 3 exchanged", "joints 3 and 5 exchanged"}
 AGAIN |= {"three spikes of 1000 N m", "axis 1 reversed", "time backwards", "torque 2 doubled"}
-AGAIN |= {"joint 3 off by 30 degrees", "torque 30 ms late"}
+AGAIN |= {"joint 3 off by 30 degrees", "torque 30 ms late", "torque 3 negated"}
+AGAIN |= {"joint 2 off by 30 degrees"}
 
 
 @pytest.mark.parametrize("name", thorough_but({*WRONG} - AGAIN, WRONG))
@@ -99,7 +100,7 @@ def test_a_wrong_log_is_judged_by_what_is_wrong(six, name):
     assert level in str(verdict) and level in verdict._repr_html_()
 
 
-@pytest.mark.parametrize("name", TILTED)
+@pytest.mark.parametrize("name", thorough_but({"on a wall"}, TILTED))
 def test_a_base_that_is_tilted_is_named(six, name):
     """Not the columns or friction that would explain a little of it."""
     robot, log = six
@@ -240,6 +241,7 @@ def test_a_joint_that_hardly_moves_condemns_only_its_own_unknowns(six):
     assert not [*not_told_apart(sought, few, 1e6, 12.0)]
 
 
+@pytest.mark.thorough
 def test_a_torque_later_than_what_is_tried_is_said(six):
     robot, log = six
     k = round(0.13 / log.step)

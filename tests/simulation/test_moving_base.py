@@ -116,6 +116,7 @@ def test_the_imu_of_the_ship_says_the_same():
     assert np.abs(runs[0].q - at_rest.q).max() > 0.05
 
 
+@pytest.mark.thorough
 def test_ensembles_stops_and_elastic_joints_move_along():
     robot, base = (
         pair(bar(limits=(-1.0, 1.0)), bar(limits=(-1.0, 1.0))),
