@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -22,6 +23,9 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("dynamis"), max_examples=1000)
 settings.load_profile("dynamis")
+
+# else what is drawn depends on the numbers in all modules that a worker has imported so far
+providers.is_local_module_file = lambda path: False
 
 LONGEST = (
     *("studio/test_robot.py", "/test_misuse.py", "realtime/test_cost.py", "ik/test_ik.py"),
