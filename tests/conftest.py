@@ -25,7 +25,7 @@ settings.register_profile("thorough", settings.get_profile("dynamis"), max_examp
 settings.load_profile("dynamis")
 
 # else what is drawn depends on the numbers in all modules that a worker has imported so far
-providers.is_local_module_file = lambda path: False
+providers.is_local_module_file = lambda path: False  # pyright: ignore[reportPrivateImportUsage]
 
 LONGEST = (
     *("studio/test_robot.py", "/test_misuse.py", "realtime/test_cost.py", "ik/test_ik.py"),
