@@ -39,6 +39,7 @@ def test_panda_unknowns(panda):
     assert len(kinds) - kinds.count("memory") == 43 + 21  # with one element of each joint or none
 
 
+@pytest.mark.thorough
 def test_panda_is_below_the_published_error(panda):
     """1.41 % published, 1.10 % by plain least squares, both on torque without its noise."""
     for estimate in panda.values():
@@ -46,6 +47,7 @@ def test_panda_is_below_the_published_error(panda):
         assert estimate.held_out.filtered(10.0).relative_error_overall < 0.0141
 
 
+@pytest.mark.thorough
 def test_panda_as_logged_is_near_the_floor_of_its_noise(panda):
     """What lies above 10 Hz in the torque no rigid model explains."""
     check = panda["weighted"].training[0]
@@ -54,6 +56,7 @@ def test_panda_as_logged_is_near_the_floor_of_its_noise(panda):
     assert 0.02 < floor < check.relative_error_overall < 1.15 * floor
 
 
+@pytest.mark.thorough
 def test_panda_feasible_is_near_and_physical(panda):
     free, bound = (panda[name].training[0] for name in ("weighted", "feasible"))
     for cut in (None, 10.0):
@@ -166,6 +169,7 @@ def test_a_wrist_that_turns_by_a_degree_is_doubtful_alone(ur10e):
     assert np.isinf(found.standard_deviations[own]).sum() >= 4
 
 
+@pytest.mark.thorough
 def test_memory_of_the_ur10e(ur10e, data):
     """Trained on one excitation with all defaults: at most 3.9, 4.5 and 4.5 % on other motions.
 

@@ -30,6 +30,7 @@ def test_other_settings_find_what_the_first_did_not(program):
     assert np.isfinite(found.values).all()
 
 
+@pytest.mark.thorough
 def test_every_setting_finds_the_same(monkeypatch):
     """The solver knows each of them, and the answer is not a matter of settings."""
     found = []

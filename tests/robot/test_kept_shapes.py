@@ -145,6 +145,7 @@ def test_another_tip_keeps_every_shape(arm, path):
     assert np.abs(world_places(other, Q) - world_places(arm, Q)).max() < 1e-12
 
 
+@pytest.mark.thorough
 def test_simple_shapes_are_written_beside_the_meshes(arm, tmp_path):
     simple = arm.with_simple_shapes()
     visual = [x for x in simple.model.geometry if "visual" in x.use]

@@ -177,6 +177,7 @@ def test_least_squares_with_and_without_telling_the_motion_of_the_base():
     )  # the base moves inertias that the joints alone do not show
 
 
+@pytest.mark.thorough
 def test_a_law_that_knows_the_motion_of_the_base():
     """Its torque fed forward beside a law that takes the base to be at rest."""
     robot, motion = spatial_arm(), dy.trajectory.BaseMotion(Ship())
