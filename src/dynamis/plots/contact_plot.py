@@ -1,26 +1,26 @@
 """Contacts of a run over time: normal force, friction beside its limit, slip."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from ..arguments import checked
-from ..errors import OptionError
+from ..errors import OptionError, shown
+from ..simulation.contact.history import Contacts
 from .figure import INK, SOFT, Picture, check_save, plain, save
 from .run_plot import style
-
-if TYPE_CHECKING:
-    from ..simulation.contact.history import Contacts
 
 ROBUST = 99.5  # percent: impacts above three times this are cut off, and said
 
 
 @checked
-def plot_contacts(contacts: "Contacts", path: str | Path | None = None) -> Figure:
+def plot_contacts(contacts: Contacts, path: str | Path | None = None) -> Figure:
     """Normal force, friction and slip of every pair over time; the limit of friction is dotted."""
+    if not isinstance(contacts, Contacts):
+        raise OptionError(f"contacts is {shown(contacts)}, expected `run.contacts`")
     if contacts.q.ndim != 2:
         raise OptionError(f"contacts are of an ensemble {contacts.q.shape[:-2]}, expected one arm")
     check_save(path)
