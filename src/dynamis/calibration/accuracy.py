@@ -1,4 +1,4 @@
-"""How far the arm misses what was measured: distances in metres, posture by posture."""
+"""Errors of an arm at measured places: distances in metres, posture by posture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -94,7 +94,7 @@ def _of_set(
 
 
 def of_fit(name: str, fit: Fit) -> Accuracy:
-    """What a fit leaves of what it was fitted to."""
+    """Errors of a fit at its own observations."""
     return accuracy(name, fit.model, fit.values, fit.blocks, fit.states)
 
 

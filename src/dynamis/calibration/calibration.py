@@ -103,7 +103,7 @@ class Calibration:
 
     @cached_property
     def parameters(self) -> CalibratedParameters:
-        """What was fitted."""
+        """Names, values and deviations of the parameters that were fitted."""
         kept = np.flatnonzero(self._fit.kept)
         own = [self._model.parameters[k] for k in kept]
         deviations = self._uncertainty.deviations[kept]
@@ -127,7 +127,7 @@ class Calibration:
 
     @property
     def places(self) -> tuple[dict[str, np.ndarray], ...]:
-        """What was fitted with the arm, for every set: "frame", "target", "sockets", "plane", ..
+        """Places fitted with the arm, for every set: "frame", "target", "sockets", "plane", ...
 
         Poses (4, 4) of the reference frame in the instrument's, points (3,) in the tool frame,
         sockets (k, 3) and planes (normal and offset) in the reference frame.
@@ -187,7 +187,7 @@ class Calibration:
     def validate(
         self, other: Any, register: Any = None, *, nominal: bool = False, name: str = "validation"
     ) -> Accuracy:
-        """How far the arm misses other observations, in metres: .mean, .rms, .max, .errors.
+        """Errors of the arm at other observations, in metres: .mean, .rms, .max, .errors.
 
         Instruments and targets are those of the calibration where it has a set of the same kind;
         `register` are observations that only place them anew (the arm stays as it is). Sockets are

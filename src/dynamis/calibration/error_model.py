@@ -73,12 +73,12 @@ class Motion:
         return self.p + self.R @ offset
 
     def columns(self, offset: np.ndarray) -> np.ndarray:
-        """How every parameter moves such a point, (P, N, 3)."""
+        """Derivatives of such a point by every parameter, (P, N, 3)."""
         return self.V + np.cross(self.W, self.R @ offset)
 
 
 class Tolerances(NamedTuple):
-    """What is expected of an arm as it comes: one standard deviation."""
+    """Standard deviations expected of the errors of an arm as delivered."""
 
     length: float = 1e-3  # m
     angle: float = 5e-3  # rad
@@ -151,7 +151,7 @@ class ErrorModel:
         return self.robot.joint_kinds[k]
 
     def _carries(self, k: int) -> bool:
-        """Whether a coordinate moves a joint before the tool."""
+        """True if a coordinate moves a joint before the tool."""
         K = self.chain.coupling
         return any((i == k) if K is None else K[i][k] != 0.0 for i in self.path)
 
@@ -177,7 +177,7 @@ class ErrorModel:
         return compose(self.chain.joints[i].placement, error_frame(error))
 
     def corrections(self, values: np.ndarray, at: Postures) -> np.ndarray:
-        """What is added to the measured joint positions, (N, n)."""
+        """Corrections added to the measured joint positions, (N, n)."""
         found = np.zeros_like(at.q)
         for x, value in zip(self.parameters, values, strict=True):
             if x.component < 0 and x.place >= 0 and value:
@@ -202,7 +202,7 @@ class ErrorModel:
         return replace(self.chain, joints=tuple(joints), tool=tool)
 
     def _length(self, i: int) -> tuple[float, ...]:
-        """What of a joint's placement grows: all but the place of the base."""
+        """Offset of a joint that grows with temperature: without the place of the base."""
         if i == TOOL:
             return self.chain.tool.p
         joint = self.chain.joints[i]
@@ -326,7 +326,7 @@ def error_frame(e: np.ndarray) -> Frame:
 
 
 def _shape(x: Parameter, at: Postures) -> np.ndarray:
-    """What a correction is proportional to, (N,)."""
+    """Factor of a parameter in its correction, (N,)."""
     q = at.q[:, x.place]
     if x.kind == "compliance":
         torque = np.zeros_like(at.q) if at.torque is None else at.torque

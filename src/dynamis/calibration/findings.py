@@ -1,4 +1,4 @@
-"""What is wrong with observations, or dubious about a calibration, in words; and the verdict."""
+"""Findings on observations and on a calibration, and the verdict that follows from them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -139,7 +139,7 @@ def of_calibration(
     fit: Fit, uncertainty: Uncertainty, nominal: Accuracy, held: Accuracy | None,
     unidentifiable: Sequence[str],
 ) -> Iterator[Finding]:  # fmt: skip
-    """What is worth a look about a fit."""
+    """Findings on a fit that went through."""
     yield from _outliers(fit)
     yield from _too_few(fit)
     if held is not None and not held.mean < nominal.mean:

@@ -118,7 +118,7 @@ class Fit:
 
     @property
     def offsets(self) -> np.ndarray:
-        """How far the unknowns are from where they are expected, (U,)."""
+        """Offsets of the unknowns from their expected values, (U,)."""
         return np.concatenate([self.values, self._expected[0]])
 
     @property

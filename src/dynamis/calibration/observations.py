@@ -1,4 +1,4 @@
-"""What was measured about an arm's tool: points, poses, sockets, planes, touches.
+"""Measurements of an arm's tool: points, poses, sockets, planes, touches.
 
 Each is frozen data with N postures `q` (N, n), and has a residual of its own (`residuals`). What
 they need besides the arm (the place of an instrument, of a target on the flange, of a socket) is
@@ -20,7 +20,7 @@ from ..spatial.frames import matrix
 
 
 class Carried(NamedTuple):
-    """What the tool carries while it is measured."""
+    """Payload of the tool during a measurement."""
 
     mass: float
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)

@@ -107,7 +107,7 @@ def _allowed(
 
 
 def _observed(robot: "Robot", q: np.ndarray, kind: str, target: np.ndarray) -> Observations:
-    """What the nominal arm would show."""
+    """Observations that the nominal arm would give."""
     T = robot.fk(q)
     T[:, :3, 3] += T[:, :3, :3] @ target
     return Points(q, T[:, :3, 3]) if kind == "points" else Poses(q, T)

@@ -48,7 +48,7 @@ class Block:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What of its places is fitted."""
+        """Names of the unknowns of its places that are fitted."""
         raise NotImplementedError
 
     def start(self, model: ErrorModel, values: np.ndarray) -> State:
@@ -64,7 +64,7 @@ class Block:
         return sum(_freedom(state[name]) for name in self.names)
 
     def expected(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """How far unknowns of places are from where they are expected, and 1 / deviation^2, (M,).
+        """Offsets of the unknowns of places from their expected values, and 1 / deviation^2, (M,).
 
         A target is near the tool: where nothing tells it apart from the arm, this decides.
         """
@@ -449,7 +449,7 @@ def block(robot: "Robot", data: Observations, reference: float | None, first: in
 
 
 def _torque(robot: "Robot", data: Observations) -> np.ndarray:
-    """What the gears hold against gravity, with what the tool carries."""
+    """Torques of the gears against gravity, payload included, (N, n)."""
     arm = robot
     if data.payload is not None and data.payload.mass > 0.0:
         arm = robot.with_payload(data.payload.mass, data.payload.com)
@@ -473,7 +473,7 @@ class Registration(NamedTuple):
 
     @property
     def mirrored(self) -> bool:
-        """Whether the measured frame is left-handed."""
+        """True if the measured frame is left-handed."""
         return bool(np.linalg.det(self.A) < 0.0)
 
 

@@ -1,4 +1,4 @@
-"""How sure a fit is: by the noise of its residuals, and by their scatter over places.
+"""Uncertainty of a fit, by the noise of its residuals and by their scatter over places.
 
 By noise, with psi the influence of a robust residual, k its components and w its weight,
 

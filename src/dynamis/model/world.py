@@ -1,4 +1,4 @@
-"""What stands around an arm: planes, boxes, spheres and capsules in the reference frame.
+"""Obstacles around an arm: planes, boxes, spheres and capsules in the reference frame.
 
 A world is a list of these. It is no part of a robot: it is given where something is checked in it.
 """
@@ -137,7 +137,7 @@ World = Obstacle | Sequence[Obstacle] | None
 
 
 def obstacles(world: Any) -> dict[str, Obstacle]:
-    """What a world has by name, the names of what has none by its number."""
+    """Obstacles of a world by name; those without one are named by their number."""
     given: Sequence[Any] = () if world is None else world if is_list(world) else (world,)
     found: dict[str, Obstacle] = {}
     for number, one in enumerate(given, 1):

@@ -1,4 +1,4 @@
-"""How far an arm is from itself and from what stands around it.
+"""Distances of an arm from itself and from what stands around it.
 
 Pairs of shapes for collision, exact for spheres, capsules, boxes and planes; by coal for cylinders,
 hulls and meshes. Left out, by name, are shapes of one link or of links that a joint or a closure
@@ -103,7 +103,7 @@ def distance(robot: "Robot", q: Any, world: Any) -> np.ndarray:
 
 
 def collides(robot: "Robot", q: Any, world: Any) -> np.ndarray:
-    """Whether any pair overlaps, (...,)."""
+    """True where any pair overlaps, (...,)."""
     apart = distance(robot, q, world)
     arrays.finite(np.where(np.isnan(apart), np.nan, 0.0), "the distance")
     return apart < 0.0

@@ -45,7 +45,7 @@ class JointAxes(NamedTuple):
 
 
 def is_typed(text: str) -> bool:
-    """Whether a text is lines of axes, not the name of a file or of a robot."""
+    """True if a text is lines of axes, not the name of a file or of a robot."""
     parts = [part.split() for _, part in _parts(text)]
     starts = any(words and words[0].lower() in (*SHORT, *POSES) for words in parts)
     return starts and (len(parts) > 1 or len(parts[0]) > 2)
@@ -66,7 +66,7 @@ def _is_toml(path: Path) -> bool:
 
 
 def holds_axes(path: Path) -> bool:
-    """Whether a file is one of axes rather than of a robot."""
+    """True if a file is one of axes rather than of a robot."""
     if not _is_toml(path):
         return path.suffix.lower() in SUFFIXES
     return re.search(rb"(?m)^\s*(\[\[\s*axis\s*\]\]|axis\s*=)", read_bytes(path)) is not None
@@ -92,7 +92,7 @@ def axes_from_lines(text: str) -> JointAxes:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """What stands on every line between semicolons, without its comment, and the line's number."""
+    """Text between semicolons of every line, without its comment, and the line's number."""
     for number, line in enumerate(text.split("\n"), 1):
         for part in line.split("#")[0].split(";"):
             yield number, part
@@ -129,7 +129,7 @@ def _numbers(words: list[str]) -> tuple[float, ...]:
 
 
 def _comma(words: list[str]) -> str | None:
-    """What to write if numbers have decimal commas, or stand in brackets."""
+    """Hint for numbers with decimal commas, or in brackets."""
     if any(COMMA.fullmatch(word) for word in words):
         return "blanks separate numbers, decimals have a point: 0.5"
     if any(set(word) & set("()[],") for word in words):

@@ -38,7 +38,7 @@ class Body(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether its distances are computed here, over any scalar."""
+        """True if its distances are computed here, over any scalar."""
         return isinstance(self.solid, (Solid, Plane))
 
     @property
@@ -178,7 +178,7 @@ def rods_of(chain: Chain, radius: float = 0.0, names: Sequence[str] = ()) -> tup
 
 
 def is_bodily(chain: Chain, i: int) -> bool:
-    """Whether a link has a mass; the base counts."""
+    """True if a link has a mass; the base counts."""
     return i < 0 or chain.bodies[i].inertia.m > 0.0
 
 

@@ -40,7 +40,7 @@ class CoalShape:
     surface: bool = False
 
     def has_inside(self, p: np.ndarray) -> bool:
-        """Whether a point, in the frame of the link, lies within a closed mesh."""
+        """True if a point, in the frame of the link, lies within a closed mesh."""
         if self.triangles is None:
             return False
         corners = self.triangles - p
@@ -123,7 +123,7 @@ def coal_nearest(
 
 
 def _within(one: tuple[int, CoalShape], p: np.ndarray, frames: np.ndarray) -> bool:
-    """Whether a point of the reference frame lies in a closed mesh."""
+    """True if a point of the reference frame lies in a closed mesh."""
     row, shape = one
     if shape.triangles is None:
         return False

@@ -40,12 +40,10 @@ from ...spatial.vectors import (
 
 
 class Material(NamedTuple):
-    """What a pair of surfaces does: hard, or compliant where it has stiffness."""
+    """Friction and restitution of a pair of surfaces."""
 
     friction: float
     restitution: float
-    stiffness: float | None = None  # N/m
-    damping: float = 0.0  # s/m
 
 
 class ContactPoint(NamedTuple):

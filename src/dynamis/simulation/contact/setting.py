@@ -145,11 +145,11 @@ def _material(robot: "Robot", shape: Geometry, obstacle: Obstacle) -> Material:
         friction = math.sqrt(friction * float(resolve(shape.friction, values)))
     if shape.restitution is not None:
         restitution = max(restitution, float(resolve(shape.restitution, values)))
-    return Material(friction, restitution, obstacle.stiffness, obstacle.damping)
+    return Material(friction, restitution)
 
 
 def _most_of(points: Sequence[ContactPoint]) -> str:
-    """How many points the pairs with the most have."""
+    """Numbers of points of the shapes with the most."""
     count: dict[str, int] = {}
     for p in points:
         count[p.names[0]] = count.get(p.names[0], 0) + 1

@@ -93,7 +93,7 @@ def solved(problem: Problem, guess: Scalars, fn: Functions) -> Solution:
 
 
 def scales_of(problem: Problem, fn: Functions) -> list[Any]:
-    """What a unit impulse along each row changes of its velocity, of both tangents the most."""
+    """Velocity that a unit impulse along each row gives it; the larger of both tangents."""
     found: list[Any] = []
     G = problem.G
     for k, block in problem.places:
@@ -161,7 +161,7 @@ def _asked_of(
 
 
 def _projected(block: Box | Cone, z: Scalars, l_n: Any, fn: Functions) -> list[Any]:
-    """What a block may take of the impulses z, its normal one being l_n."""
+    """Impulses z projected onto what a block allows, its normal one being l_n."""
     first = _first(block, z[0], fn)
     if isinstance(block, Box):
         return [first]

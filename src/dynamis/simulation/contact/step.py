@@ -283,7 +283,7 @@ def _against(plant: "Plant", x: "PlantState", k: int, m: Motion, fn: Functions) 
 
 
 class Hit(NamedTuple):
-    """What a point met within a step: whether it did, and the share of the step since."""
+    """A strike of a point within a step: whether there was one, and the share of the step since."""
 
     hit: Any
     share: Any
@@ -367,7 +367,7 @@ def _hits(
 def _speeds(
     hits: list[Hit], found: list[Motion], qd: Scalars, gained: Scalars, fn: Functions
 ) -> tuple[list[Hit], Any, list[Any], list[Any]]:
-    """What bounces, whether a blow was hard, velocities of all rows, and less those wanted.
+    """Strikes with bounces, 1 for a hard blow, velocities of all rows, and less those wanted.
 
     All that strikes in one step has one restitution, the least. A point that comes to rest does so
     at the end of the step.
